@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks who includes whom: the order of the folders below src/ is the data flow, and nothing points backwards.
+
+Also checks that every test source is built: a test that is not in CMake never runs.
+usage: check_includes.py [ROOT]
+"""
+import pathlib
+import re
+import sys
+
+# A folder may include itself, and these.
+ALLOWED = {
+    "base": set(),
+    "record": {"base", "bpf"},
+    "stackmap": {"base"},
+    "process": {"base"},
+    "capture": {"base", "process", "stackmap/cookie.h"},
+    "recorder": {"base", "record", "stackmap", "process", "capture"},
+    "symbolize": {"base", "process", "capture"},
+    "report": {"base", "capture", "symbolize", "process", "stackmap/cookie.h"},
+    "collector": {"base", "recorder", "record", "process", "capture", "stackmap"},
+}
+# Libraries that only one folder may see.
+OWNERS = {
+    "bpf/bpf.h": "collector", "bpf/libbpf.h": "collector", "stackmap.skel.h": "collector", "symbol.skel.h": "collector",
+    "CLI/CLI.hpp": "tools", "zstd.h": "capture",
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def includes(path):
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(1), match.group(2)
+
+
+def check_file(root, path):
+    folder = path.relative_to(root).parts[1] if path.is_relative_to(root / "src") else path.relative_to(root).parts[0]
+    faults = []
+    for number, quote, name in includes(path):
+        where = f"{path.relative_to(root)}:{number}"
+        owner = OWNERS.get(name)
+        if owner and owner != folder and not (root / "tests") in path.parents:
+            faults.append(f"{where}: <{name}> belongs to {owner}/")
+        if folder not in ALLOWED or quote == "<":
+            continue
+        first = name.split("/")[0]
+        if first != folder and first not in ALLOWED[folder] and name not in ALLOWED[folder]:
+            faults.append(f"{where}: {folder}/ must not include {name}")
+    return faults
+
+
+def unbuilt_tests(root):
+    listed = "\n".join(p.read_text(encoding="utf-8") for p in sorted((root / "tests").rglob("CMakeLists.txt")))
+    for path in sorted((root / "tests").rglob("*.cpp")):
+        # Fuzz targets and benchmarks are listed without the end of their names.
+        name = re.sub("_(fuzz|bench)$", "", path.stem)
+        if not re.search(rf"\b{re.escape(name)}\b", listed):
+            yield f"{path.relative_to(root)}: in no CMakeLists.txt, so it never runs"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
+    sources = [p for top in ("src", "tools") for p in sorted((root / top).rglob("*")) if p.suffix in (".h", ".cpp")]
+    faults = [fault for path in sources for fault in check_file(root, path)]
+    faults += unbuilt_tests(root)
+    for fault in faults:
+        print(fault)
+    print(f"{len(sources)} files, {len(faults)} faults")
+    return 1 if faults or not sources else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
