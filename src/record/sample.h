@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// One event as the BPF program sent it, decoded.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "record/kinds.h"
+
+namespace stackmap {
+
+struct RawStack {
+  std::span<const uint64_t> frames;  // innermost first
+  int errnum = 0;                    // positive: the kernel could not walk the stack, and why
+};
+
+// What a task record says of its task.
+struct SampleTask {
+  uint32_t tid = 0;
+  uint32_t tgid = 0;
+  uint32_t old_tid = 0;   // exec: the thread that called it. fork: the parent's process.
+  std::string_view comm;  // at most 15 bytes
+};
+
+struct Sample {
+  static constexpr size_t kMaxFields = 6;
+
+  SampleKind kind = SampleKind::kAny;
+  bool task_only = false;  // for the task table, not an event that was asked for
+  uint32_t cpu = 0;
+  uint64_t time_ns = 0;  // CLOCK_MONOTONIC
+  uint32_t tid = 0;      // the thread that was running
+  uint32_t tgid = 0;
+  uint32_t subject_tid = 0;  // sched_switch: who runs next; wake-ups: who is woken; else 0
+  uint32_t any_event = 0;    // kAny only: which, from kFirstAnyEvent
+  RawStack kernel_stack;
+  RawStack user_stack;
+
+  // The fields, in the order in which the tracepoint prints them:
+  //   kmalloc, kmalloc_node            ptr bytes_req bytes_alloc gfp_flags node
+  //   kmem_cache_alloc (and _node)     ptr NAME bytes_req bytes_alloc gfp_flags node
+  //   kfree                            ptr
+  //   kmem_cache_free                  ptr NAME
+  //   mm_page_alloc                    pfn order migratetype gfp_flags
+  //   mm_page_free                     pfn order
+  //   sched_switch                     prev_prio prev_state next_pid next_prio
+  //   sched_waking, wakeup, wakeup_new pid prio target_cpu
+  //   sched_process_fork               child_pid
+  //   sched_process_exec               FILENAME pid old_pid
+  //   sched_process_exit               prio
+  // Signed ones are sign-extended. NAME and FILENAME are `string`; their place holds 0.
+  std::array<uint64_t, kMaxFields> fields{};
+  uint8_t field_count = 0;
+  int8_t string_field = -1;  // which of them is the string; -1: none
+  std::string_view string;   // empty if the kernel does not give it
+
+  SampleTask task;  // sched_process_* and task_rename only
+};
+
+}  // namespace stackmap
