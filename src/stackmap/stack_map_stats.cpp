@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stackmap/stack_map_stats.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <numeric>
+
+namespace stackmap {
+
+namespace {
+
+constexpr std::array<std::string_view, kFallbackCount> kNames = {
+    "none", "full", "probes", "arena", "being_published", "too_deep", "off", "empty"};
+
+uint64_t sum_of_fallbacks(const OutcomeCounts& outcomes) {
+  return std::accumulate(outcomes.begin() + 1, outcomes.end(), uint64_t{0});
+}
+
+}  // namespace
+
+std::string_view fallback_name(Fallback fallback) {
+  return kNames[static_cast<size_t>(fallback)];
+}
+
+uint64_t StackMapStats::fallbacks() const {
+  return sum_of_fallbacks(outcomes);
+}
+uint64_t StackMapTotals::fallbacks() const {
+  return sum_of_fallbacks(outcomes);
+}
+
+std::string stats_text(const std::optional<StackMapStats>& stats) {
+  std::string text;
+  if (!stats) {
+    return text;
+  }
+  const auto line = [&text](std::string_view key, uint64_t value) {
+    fmt::format_to(std::back_inserter(text), "{}: {}\n", key, value);
+  };
+  line("generation", stats->generation);
+  line("entries", stats->entries);
+  line("capacity", stats->capacity);
+  line("successes", stats->successes());
+  line("fallbacks", stats->fallbacks());
+  for (size_t reason = 1; reason < kFallbackCount; ++reason) {
+    line(fmt::format("fallbacks_{}", kNames[reason]), stats->outcomes[reason]);
+  }
+  line("max_depth", stats->max_depth);
+  line("arena_bytes", stats->arena_bytes);
+  line("arena_limit", stats->arena_limit);
+  line("table_bytes", stats->table_bytes);
+  return text;
+}
+
+}  // namespace stackmap

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of a generation and of a whole session, and their text.
+//
+// The text is that of the kernel's stack_map_stat (ftrace stack map series, v8): one `key: value` a line, with
+// generation, entries, capacity, successes, fallbacks first and in that order. The keys after them are our own and are
+// only ever appended to. All memory figures are bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "stackmap/fallback.h"
+
+namespace stackmap {
+
+struct StackMapStats {
+  uint32_t generation = 0;
+  uint32_t entries = 0;      // stacks stored, and those being stored; at most `capacity`
+  uint32_t capacity = 0;     // stacks
+  OutcomeCounts outcomes{};  // of this generation
+  uint32_t max_depth = 0;    // frames
+  uint64_t arena_bytes = 0;  // frames, their headers and unused tails of chunks
+  uint64_t arena_limit = 0;
+  uint64_t table_bytes = 0;
+
+  uint64_t successes() const { return outcomes[0]; }
+  uint64_t fallbacks() const;
+};
+
+// Over all generations of a map, and over the times when there was none.
+struct StackMapTotals {
+  OutcomeCounts outcomes{};
+
+  uint64_t successes() const { return outcomes[0]; }
+  uint64_t fallbacks() const;
+  uint64_t interns() const { return successes() + fallbacks(); }
+};
+
+// Empty if there is no map, as the kernel's file is.
+std::string stats_text(const std::optional<StackMapStats>& stats);
+
+}  // namespace stackmap
