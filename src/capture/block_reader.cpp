@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/block_reader.h"
+
+#include <fmt/format.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+
+#include "base/bytes.h"
+#include "base/crc32c.h"
+
+namespace stackmap {
+
+BlockReader::BlockReader(const ReadableFile& file) : file_(file), zstd_(ZSTD_createDCtx()) {
+  if (zstd_ == nullptr) {
+    throw std::bad_alloc();
+  }
+}
+
+BlockReader::~BlockReader() { (void)ZSTD_freeDCtx(zstd_); }
+
+// The offset of the next bytes that look like the start of a block, at or after `from`; the file's size if there are none.
+uint64_t BlockReader::find_next(uint64_t from) const {
+  constexpr size_t kWindow = size_t{1} << 20;
+  const std::string_view needle(reinterpret_cast<const char*>(kBlockStart.data()), kBlockStart.size());
+  std::string window;
+  while (from < file_.size()) {
+    window.resize(std::min<uint64_t>(kWindow, file_.size() - from));
+    const auto n = file_.read_at(from, std::as_writable_bytes(std::span(window)));
+    if (!n || *n < needle.size()) {
+      break;
+    }
+    const size_t at = std::string_view(window).substr(0, *n).find(needle);
+    if (at != std::string_view::npos) {
+      return from + at;
+    }
+    // The start may lie across the end of the window.
+    from += *n - needle.size() + 1;
+  }
+  return file_.size();
+}
+
+bool BlockReader::starts_block(uint64_t offset) const {
+  std::array<std::byte, kBlockStart.size()> bytes;
+  const auto n = file_.read_at(offset, bytes);
+  return n && *n == bytes.size() && std::memcmp(bytes.data(), kBlockStart.data(), bytes.size()) == 0;
+}
+
+Result<std::vector<FoundBlock>> BlockReader::scan(ScanFaults& faults) {
+  std::vector<FoundBlock> blocks;
+  const uint64_t size = file_.size();
+  const auto note = [&](uint64_t offset, std::string_view what) {
+    if (faults.first.empty()) {
+      faults.first = fmt::format("at byte {}: {}", offset, what);
+    }
+  };
+  uint64_t at = 0;
+  while (at < size) {
+    std::byte bytes[kBlockHeaderBytes];
+    STACKMAP_TRY_VALUE(n, file_.read_at(at, bytes));
+    BlockHeader header;
+    HeaderFault fault = HeaderFault::kNoMagic;
+    if (n == kBlockHeaderBytes) {
+      fault = decode_block_header(bytes, header);
+      if (fault == HeaderFault::kBadVersion && blocks.empty()) {
+        return make_error(ErrorKind::kCorrupt,
+                          fmt::format("{} is of format version {}, this program reads up to {}", file_.name(),
+                                      header.version, kFormatVersion),
+                          "use a later stackmap");
+      }
+      if (fault == HeaderFault::kNone && !blocks.empty() && header.capture_id != blocks.front().header.capture_id) {
+        fault = HeaderFault::kBadChecksum;
+      }
+    }
+    if (fault == HeaderFault::kNone && header.stored_bytes <= size - at - kBlockHeaderBytes) {
+      const uint64_t expected = blocks.empty() ? 0 : blocks.back().header.sequence + 1;
+      if (header.sequence > expected) {
+        note(at, fmt::format("{} blocks are missing", header.sequence - expected));
+        faults.missing_blocks += header.sequence - expected;
+      }
+      const uint64_t end = at + kBlockHeaderBytes + header.stored_bytes;
+      // A block that was cut short, with others behind it, does not end where one begins. Then what lies inside its stated
+      // length is looked at too; whether its own payload is whole, its checksum tells.
+      blocks.push_back({at, header});
+      at = end == size || starts_block(end) ? end : std::min(end, find_next(at + kBlockHeaderBytes));
+      continue;
+    }
+    const uint64_t next = find_next(at + 1);
+    // What begins like a block and has nothing good behind it is the block that was being written.
+    const bool starts_right =
+        std::memcmp(bytes, kBlockStart.data(), std::min<size_t>(n, kBlockStart.size())) == 0 && n != 0;
+    if (next == size && starts_right && (fault == HeaderFault::kNone || n < kBlockHeaderBytes)) {
+      note(at, "an unfinished block at the end");
+      faults.torn_bytes += size - at;
+      break;
+    }
+    note(at, fault == HeaderFault::kBadChecksum ? "a block header with a wrong checksum" : "no block header");
+    ++faults.bad_blocks;
+    faults.bytes_skipped += next - at;
+    at = next;
+  }
+  if (blocks.empty()) {
+    return make_error(ErrorKind::kCorrupt, file_.name() + " is not a stackmap capture",
+                      size == 0 ? "it is empty" : "no block of one is in it");
+  }
+  return blocks;
+}
+
+Result<std::span<const std::byte>> BlockReader::payload(const FoundBlock& block) {
+  const auto bad = [&](std::string_view what) {
+    return make_error(ErrorKind::kCorrupt, fmt::format("block at byte {}: {}", block.offset, what));
+  };
+  stored_.resize(block.header.stored_bytes);
+  STACKMAP_TRY_VALUE(n, file_.read_at(block.offset + kBlockHeaderBytes, std::as_writable_bytes(std::span(stored_))));
+  if (n != stored_.size()) {
+    return bad("the file ends in it");
+  }
+  if (crc32c(bytes_of(stored_)) != block.header.payload_crc) {
+    return bad("wrong checksum");
+  }
+  raw_.resize(block.header.raw_bytes);
+  const size_t raw = ZSTD_decompressDCtx(zstd_, raw_.data(), raw_.size(), stored_.data(), stored_.size());
+  if (ZSTD_isError(raw) != 0 || raw != raw_.size()) {
+    return bad("its contents do not decompress to the size it says");
+  }
+  return bytes_of(raw_);
+}
+
+}  // namespace stackmap

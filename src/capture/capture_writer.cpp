@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/capture_writer.h"
+
+#include <algorithm>
+#include <random>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "capture/tables.h"
+
+namespace stackmap {
+
+namespace {
+
+// A table that grew this large is written before it grows further; well below kMaxRawBlock.
+constexpr size_t kTableBytes = size_t{4} << 20;
+
+uint64_t random_id() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+}  // namespace
+
+CaptureWriter::CaptureWriter(std::unique_ptr<WritableFile> file, Options options)
+    : options_(options),
+      blocks_(std::move(file), options.capture_id != 0 ? options.capture_id : random_id(), options.zstd_level) {}
+
+Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(std::unique_ptr<WritableFile> file, const CaptureInfo& info,
+                                                             const std::vector<EventType>& types, Options options) {
+  std::unique_ptr<CaptureWriter> writer(new CaptureWriter(std::move(file), options));
+  std::string payload;
+  uint32_t count = 0;
+  encode_info(info, payload, count);
+  STACKMAP_TRY(writer->write_block(BlockKind::kHeader, count, payload));
+  payload.clear();
+  for (const ClockAnchor& anchor : info.anchors) {
+    encode_anchor(anchor, payload);
+  }
+  STACKMAP_TRY(writer->write_block(BlockKind::kAnchors, static_cast<uint32_t>(info.anchors.size()), payload));
+  payload.clear();
+  for (const EventType& type : types) {
+    encode_event_type(type, payload);
+  }
+  STACKMAP_TRY(writer->write_block(BlockKind::kEventTypes, static_cast<uint32_t>(types.size()), payload));
+  return writer;
+}
+
+Result<void> CaptureWriter::write_block(BlockKind kind, uint32_t count, std::string_view payload, uint32_t generation) {
+  BlockHeader header;
+  header.kind = static_cast<uint16_t>(kind);
+  header.count = count;
+  header.generation = generation;
+  return blocks_.write(header, payload);
+}
+
+uint64_t CaptureWriter::string_id(std::string_view text) {
+  const auto [it, is_new] = string_ids_.try_emplace(std::string(text), string_ids_.size());
+  if (is_new) {
+    encode_string(it->second, text, strings_.payload);
+    ++strings_.count;
+  }
+  return it->second;
+}
+
+void CaptureWriter::add_task(TaskRecord record) { tasks_.push_back(std::move(record)); }
+
+void CaptureWriter::add_stack(Cookie cookie, std::span<const uint64_t> frames) {
+  if (stacks_.count != 0 && stacks_generation_ != cookie.generation()) {
+    // The caller flushes at the end of a generation; add_event() does so too. What is left here is a failed write's.
+    (void)flush_stacks();
+  }
+  stacks_generation_ = cookie.generation();
+  encode_stack(cookie.slot(), frames, stacks_.before, stacks_.payload);
+  ++stacks_.count;
+}
+
+void CaptureWriter::add_symbol(uint64_t address, const KernelSymbol& symbol) {
+  encode_symbol(address, symbol, symbols_.before, symbols_.payload);
+  ++symbols_.count;
+}
+
+Result<void> CaptureWriter::add_event(const Event& event) {
+  const bool other_generation = event.stack.state == StackRef::State::kCookie && events_.generation() != 0 &&
+                                events_.generation() != event.stack.cookie.generation();
+  if (other_generation || events_.bytes() >= options_.block_bytes) {
+    STACKMAP_TRY(flush_tables());
+    STACKMAP_TRY(flush_events());
+  }
+  events_.add(event);
+  return {};
+}
+
+Result<void> CaptureWriter::flush_strings() {
+  if (strings_.count != 0) {
+    STACKMAP_TRY(write_block(BlockKind::kStrings, strings_.count, strings_.payload));
+    strings_.clear();
+  }
+  return {};
+}
+
+Result<void> CaptureWriter::flush_tasks() {
+  size_t done = 0;
+  while (done < tasks_.size()) {
+    std::string payload;
+    BlockHeader header;
+    header.kind = static_cast<uint16_t>(BlockKind::kTasks);
+    const auto [first, last] = std::minmax_element(
+        tasks_.begin() + static_cast<ptrdiff_t>(done), tasks_.end(),
+        [](const TaskRecord& a, const TaskRecord& b) { return a.time_ns < b.time_ns; });
+    header.first_ns = first->time_ns;
+    header.last_ns = last->time_ns;
+    size_t end = done;
+    while (end < tasks_.size() && payload.size() < kTableBytes) {
+      encode_task(tasks_[end++], header.first_ns, payload);
+    }
+    header.count = static_cast<uint32_t>(end - done);
+    if (auto written = blocks_.write(header, payload); !written) {
+      tasks_.erase(tasks_.begin(), tasks_.begin() + static_cast<ptrdiff_t>(done));
+      return written;
+    }
+    done = end;
+  }
+  tasks_.clear();
+  return {};
+}
+
+Result<void> CaptureWriter::flush_stacks() {
+  if (stacks_.count != 0) {
+    STACKMAP_TRY(write_block(BlockKind::kStacks, stacks_.count, stacks_.payload, stacks_generation_));
+    stacks_.clear();
+  }
+  return {};
+}
+
+Result<void> CaptureWriter::flush_symbols() {
+  if (symbols_.count != 0) {
+    STACKMAP_TRY(write_block(BlockKind::kSymbols, symbols_.count, symbols_.payload));
+    symbols_.clear();
+  }
+  return {};
+}
+
+Result<void> CaptureWriter::flush_tables() {
+  STACKMAP_TRY(flush_strings());
+  STACKMAP_TRY(flush_tasks());
+  STACKMAP_TRY(flush_stacks());
+  return flush_symbols();
+}
+
+Result<void> CaptureWriter::flush_events() {
+  if (encoded_.empty() && events_.events() != 0) {
+    encoded_header_ = {};
+    encoded_header_.kind = static_cast<uint16_t>(BlockKind::kEvents);
+    encoded_header_.count = events_.events();
+    encoded_header_.generation = events_.generation();
+    encoded_header_.first_ns = events_.first_ns();
+    encoded_header_.last_ns = events_.last_ns();
+    events_.finish(encoded_);
+  }
+  if (!encoded_.empty()) {
+    STACKMAP_TRY(blocks_.write(encoded_header_, encoded_));
+    events_written_ += encoded_header_.count;
+    encoded_.clear();
+  }
+  return {};
+}
+
+Result<void> CaptureWriter::flush(const Ledger* ledger) {
+  STACKMAP_TRY(flush_tables());
+  STACKMAP_TRY(flush_events());
+  STACKMAP_TRY(flush_events());  // what was collected behind a block that had failed before
+  if (ledger != nullptr) {
+    std::string payload;
+    encode_ledger(*ledger, payload);
+    STACKMAP_TRY(write_block(BlockKind::kLedger, static_cast<uint32_t>(ledger->entries().size()), payload));
+    payload.clear();
+    encode_anchor(clock_anchor(), payload);
+    STACKMAP_TRY(write_block(BlockKind::kAnchors, 1, payload));
+  }
+  return {};
+}
+
+Result<void> CaptureWriter::write_refs(uint32_t generation, std::span<const std::pair<uint32_t, uint64_t>> refs) {
+  size_t done = 0;
+  while (done < refs.size()) {
+    std::string payload;
+    const size_t first = done;
+    while (done < refs.size() && payload.size() < kTableBytes) {
+      encode_ref(refs[done].first, refs[done].second, payload);
+      ++done;
+    }
+    STACKMAP_TRY(write_block(BlockKind::kRefs, static_cast<uint32_t>(done - first), payload, generation));
+  }
+  return {};
+}
+
+Result<void> CaptureWriter::close(const Ledger& ledger) {
+  STACKMAP_TRY(flush(&ledger));
+  std::string payload;
+  ByteWriter(payload).varint(events_written_);
+  STACKMAP_TRY(write_block(BlockKind::kEnd, 0, payload));
+  return blocks_.sync();
+}
+
+}  // namespace stackmap

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a capture. Tables and events are collected and written in blocks, tables before the events that need them, so that
+// any prefix of the file that ends with a block can be read.
+//
+// Not thread-safe. After a failed write the pending entries are kept and written again by the next flush.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/file.h"
+#include "base/result.h"
+#include "capture/block_writer.h"
+#include "capture/capture.h"
+#include "capture/event.h"
+#include "capture/event_block.h"
+#include "capture/ledger.h"
+#include "process/kernel_symbol.h"
+#include "process/task_table.h"
+
+namespace stackmap {
+
+class CaptureWriter {
+ public:
+  struct Options {
+    int zstd_level = 1;
+    size_t block_bytes = size_t{256} << 10;  // of events, before compression
+    uint64_t capture_id = 0;                 // 0: a random one
+  };
+
+  // Writes the header, the first clock anchor and the event types at once.
+  static Result<std::unique_ptr<CaptureWriter>> create(std::unique_ptr<WritableFile> file, const CaptureInfo& info,
+                                                       const std::vector<EventType>& types, Options options);
+
+  // The id of a string, new or known.
+  uint64_t string_id(std::string_view text);
+  void add_task(TaskRecord record);
+  void add_stack(Cookie cookie, std::span<const uint64_t> frames);
+  void add_symbol(uint64_t address, const KernelSymbol& symbol);
+
+  // Collects an event; its fields must be as many as its type has, and its strings and its stack must have been added. A full
+  // block, or a cookie of another generation than the ones before it, makes it write what is pending first. On an error the
+  // event was not taken.
+  Result<void> add_event(const Event& event);
+
+  // Writes all that is pending, and the ledger and an anchor if `ledger` is given.
+  Result<void> flush(const Ledger* ledger);
+
+  // The final counts of one generation's stacks.
+  Result<void> write_refs(uint32_t generation, std::span<const std::pair<uint32_t, uint64_t>> refs);
+
+  // Flushes, writes the end block and syncs the file.
+  Result<void> close(const Ledger& ledger);
+
+  uint64_t bytes_written() const { return blocks_.bytes_written(); }
+  uint64_t events_written() const { return events_written_; }
+  uint64_t events_pending() const { return events_.events(); }
+
+ private:
+  CaptureWriter(std::unique_ptr<WritableFile> file, Options options);
+  Result<void> write_block(BlockKind kind, uint32_t count, std::string_view payload, uint32_t generation = 0);
+  Result<void> flush_tables();
+  Result<void> flush_strings();
+  Result<void> flush_tasks();
+  Result<void> flush_stacks();
+  Result<void> flush_symbols();
+  Result<void> flush_events();
+
+  struct Pending {
+    std::string payload;
+    uint32_t count = 0;
+    uint64_t before = 0;  // the encoder's memory
+    void clear() {
+      payload.clear();
+      count = 0;
+      before = 0;
+    }
+  };
+
+  Options options_;
+  BlockWriter blocks_;
+  std::unordered_map<std::string, uint64_t> string_ids_;
+  Pending strings_;
+  std::vector<TaskRecord> tasks_;
+  Pending stacks_;
+  uint32_t stacks_generation_ = 0;
+  Pending symbols_;
+  EventBlockEncoder events_;
+  // A block of events that is encoded and could not be written.
+  std::string encoded_;
+  BlockHeader encoded_header_;
+  uint64_t events_written_ = 0;
+};
+
+}  // namespace stackmap

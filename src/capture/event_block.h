@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The payload of a block of events (FORMAT.md section 4): columns, delta-coded. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "capture/event.h"
+
+namespace stackmap {
+
+inline constexpr uint32_t kFieldColumnBase = 64;
+inline constexpr uint32_t kFieldColumnsPerType = 16;  // so many fields can a type have
+inline constexpr uint32_t kMaxBlockCpu = 65535;
+
+// A growing run of varints.
+class Column {
+ public:
+  void put(uint64_t value) {
+    if (bytes_.size() - used_ < 10) {
+      bytes_.resize(bytes_.size() * 2 + 64);
+    }
+    unsigned char* at = bytes_.data() + used_;
+    while (value >= 0x80) {
+      *at++ = static_cast<unsigned char>(value | 0x80);
+      value >>= 7;
+    }
+    *at++ = static_cast<unsigned char>(value);
+    used_ = static_cast<size_t>(at - bytes_.data());
+  }
+  void clear() { used_ = 0; }
+  size_t size() const { return used_; }
+  std::string_view view() const { return {reinterpret_cast<const char*>(bytes_.data()), used_}; }
+
+ private:
+  std::vector<unsigned char> bytes_;
+  size_t used_ = 0;
+};
+
+// Collects the events of one block.
+class EventBlockEncoder {
+ public:
+  // `event.cpu` must not exceed kMaxBlockCpu, its type not 4095, and it must have at most kFieldColumnsPerType fields. All the
+  // cookies of a block are of one generation.
+  void add(const Event& event);
+
+  uint32_t events() const { return events_; }
+  uint32_t generation() const { return generation_; }  // of the cookies so far; 0 if there were none
+  uint64_t first_ns() const { return first_ns_; }
+  uint64_t last_ns() const { return last_ns_; }
+  size_t bytes() const;  // of the payload, about
+
+  // Appends the payload to `out` and starts anew.
+  void finish(std::string& out);
+
+ private:
+  struct Cpu {
+    bool used = false;
+    uint64_t time_ns = 0;
+    uint32_t tid = 0;
+  };
+  struct Field {
+    Column column;
+    uint64_t before = 0;
+  };
+  struct Type {
+    std::vector<Field> fields;
+  };
+  void add_stack(const StackRef& stack);
+
+  uint32_t events_ = 0;
+  uint32_t generation_ = 0;
+  uint64_t base_ns_ = 0;
+  uint64_t first_ns_ = 0;
+  uint64_t last_ns_ = 0;
+  Column types_, cpus_, times_, tids_, states_, cookies_, slots_, fallbacks_, errors_;
+  uint32_t slot_count_ = 0;
+  // By slot: which block saw it last, and at what index.
+  std::vector<std::pair<uint32_t, uint32_t>> slot_index_;
+  uint32_t block_ = 1;
+  std::vector<Cpu> cpu_;
+  std::vector<Type> fields_;  // by event type
+  size_t field_bytes_ = 0;    // estimate for bytes()
+};
+
+// Reads one block. Memory is bounded by the payload.
+class EventBlockDecoder {
+ public:
+  using FieldCount = std::function<size_t(uint16_t type)>;  // of a type; 0 for an unknown one
+
+  // Calls `callback` for every event; it returns false to stop. `generation` and `count` are the block header's. kCorrupt if the
+  // payload contradicts the format: events before that place have been handed over then, so check first where that matters.
+  Result<bool> decode(std::span<const std::byte> payload, uint32_t generation, uint32_t count,
+                      const FieldCount& field_count, const std::function<bool(const Event&)>& callback);
+
+ private:
+  struct State;
+  std::vector<uint64_t> frames_;
+};
+
+}  // namespace stackmap
