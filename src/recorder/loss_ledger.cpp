@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recorder/loss_ledger.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace stackmap {
+
+uint64_t RecorderCounters::recorded() const {
+  uint64_t sum = 0;
+  for (const auto& [name, event] : events) {
+    sum += event.recorded;
+  }
+  return sum;
+}
+
+uint64_t RecorderCounters::rejected() const {
+  uint64_t sum = 0;
+  for (const uint64_t reject : rejects) {
+    sum += reject;
+  }
+  return sum;
+}
+
+Ledger make_ledger(const std::vector<KernelEventCounters>& kernel, const RecorderCounters& recorder,
+                   const OutcomeCounts& fallbacks) {
+  Ledger ledger;
+  for (const KernelEventCounters& event : kernel) {
+    const std::string prefix = "event." + event.event + ".";
+    const ProgramCounters& c = event.counters;
+    ledger.set(prefix + "hits", c.total() + event.recursion_misses);
+    ledger.set(prefix + "filtered", c.filtered);
+    ledger.set(prefix + "sent", c.sent);
+    ledger.set(prefix + "ring_full", c.ring_full);
+    ledger.set(prefix + "output_error", c.output_error);
+    ledger.set(prefix + "scratch_busy", c.scratch_busy);
+    ledger.set(prefix + "recursion_misses", event.recursion_misses);
+  }
+  for (const auto& [name, event] : recorder.events) {
+    // Of the others nothing was asked for.
+    if (event.recorded != 0 || event.task_records != 0 || ledger.has("event." + name + ".hits")) {
+      ledger.set("event." + name + ".recorded", event.recorded);
+      ledger.set("event." + name + ".task_records", event.task_records);
+    }
+  }
+  for (size_t i = 0; i < recorder.rejects.size(); ++i) {
+    ledger.set(fmt::format("reject.{}", reject_name(static_cast<Reject>(i))), recorder.rejects[i]);
+  }
+  for (const auto& [errnum, count] : recorder.stack_errors) {
+    const char* name = strerrorname_np(errnum);
+    ledger.set(name != nullptr ? fmt::format("stack.error.{}", name) : fmt::format("stack.error.{}", errnum), count);
+  }
+  ledger.set("stack.truncated", recorder.stacks_truncated);
+  ledger.set("string.truncated", recorder.strings_truncated);
+  for (size_t i = 1; i < fallbacks.size(); ++i) {
+    ledger.set(fmt::format("fallback.{}", fallback_name(static_cast<Fallback>(i))), fallbacks[i]);
+  }
+  for (const auto& [cpu, lost] : recorder.ring_lost) {
+    ledger.set(fmt::format("ring.lost.cpu{}", cpu), lost);
+  }
+  ledger.set("write.failures", recorder.write_failures);
+  return ledger;
+}
+
+}  // namespace stackmap

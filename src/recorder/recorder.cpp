@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recorder/recorder.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace stackmap {
+
+namespace {
+
+constexpr size_t kStringEntries = 256;
+
+static_assert(static_cast<int>(SampleKind::kKmemCacheAllocNode) == kKmemCacheAllocNode &&
+                  static_cast<int>(SampleKind::kSchedSwitch) == kSchedSwitch &&
+                  static_cast<int>(SampleKind::kSchedProcessExit) == kSchedProcessExit,
+              "a sample's kind is also the number of its event type");
+
+uint16_t event_type_of(const Sample& sample) {
+  if (sample.kind == SampleKind::kAny) {
+    return static_cast<uint16_t>(kFirstFreeEventType + (sample.any_event - kFirstAnyEvent));
+  }
+  return static_cast<uint16_t>(sample.kind);
+}
+
+TaskChange change_of(SampleKind kind) {
+  switch (kind) {
+    case SampleKind::kSchedProcessFork:
+      return TaskChange::kFork;
+    case SampleKind::kSchedProcessExec:
+      return TaskChange::kExec;
+    case SampleKind::kSchedProcessExit:
+      return TaskChange::kExit;
+    default:
+      return TaskChange::kRename;
+  }
+}
+
+}  // namespace
+
+std::vector<EventType> Recorder::event_types(const std::vector<std::string>& any_events) {
+  std::vector<EventType> types = known_event_types();
+  uint16_t id = kFirstFreeEventType;
+  for (const std::string& name : any_events) {
+    const size_t colon = name.find(':');
+    types.push_back({id++, name.substr(0, colon), name.substr(colon + 1), {}});
+  }
+  return types;
+}
+
+Recorder::Recorder(Options options, StackMap& map, CaptureWriter& writer)
+    : options_(std::move(options)), map_(map), writer_(writer), trimmer_(options_.namer), strings_(kStringEntries) {
+  known_counters_.resize(kFirstAnyEvent);
+  for (const KindInfo& kind : kinds()) {
+    known_counters_[static_cast<size_t>(kind.kind)] =
+        &counters_.events[std::string(kind.category) + ":" + std::string(kind.name)];
+  }
+  for (const std::string& name : options_.any_events) {
+    any_counters_.push_back(&counters_.events[name]);
+  }
+}
+
+RecorderCounters::PerEvent* Recorder::event_counters(const Sample& sample) {
+  if (sample.kind != SampleKind::kAny) {
+    return known_counters_[static_cast<size_t>(sample.kind)];
+  }
+  const size_t index = sample.any_event - kFirstAnyEvent;
+  return index < any_counters_.size() ? any_counters_[index] : nullptr;
+}
+
+void Recorder::on_record(std::span<const std::byte> bytes, uint32_t cpu) {
+  Sample sample;
+  auto reject = decoder_.decode(bytes, cpu, sample);
+  RecorderCounters::PerEvent* event = reject ? nullptr : event_counters(sample);
+  if (!reject && event == nullptr) {
+    reject = Reject::kUnknownKind;
+  }
+  if (reject) {
+    ++counters_.rejects[static_cast<size_t>(*reject)];
+    return;
+  }
+  if (sample.task.tid != 0) {
+    take_task(sample);
+  }
+  if (sample.task_only) {
+    ++event->task_records;
+    return;
+  }
+  take_event(sample);
+}
+
+void Recorder::take_task(const Sample& sample) {
+  TaskRecord record;
+  record.time_ns = sample.time_ns;
+  record.change = change_of(sample.kind);
+  record.tid = sample.task.tid;
+  record.tgid = sample.task.tgid;
+  record.ptgid = sample.kind == SampleKind::kSchedProcessFork ? sample.task.old_tid : 0;
+  record.comm = sample.task.comm;
+  known_tids_.insert(record.tid);
+  seen_tasks_.erase(record.tid);
+  writer_.add_task(std::move(record));
+}
+
+void Recorder::add_seen_task(TaskRecord record) {
+  const uint32_t tid = record.tid;
+  if (!known_tids_.contains(tid)) {
+    seen_tasks_.insert_or_assign(tid, std::move(record));
+  }
+}
+
+// A thread that no record has told of before: it was there at the start, or its fork was lost.
+void Recorder::meet_task(uint32_t tid, uint32_t tgid, uint64_t time_ns) {
+  if (tid == 0 || !known_tids_.insert(tid).second) {
+    return;
+  }
+  TaskRecord record;
+  if (const auto seen = seen_tasks_.find(tid); seen != seen_tasks_.end()) {
+    record = std::move(seen->second);
+    seen_tasks_.erase(seen);
+  } else if (options_.find_task) {
+    if (auto found = options_.find_task(tid, time_ns)) {
+      record = std::move(found).value();
+    }
+  }
+  record.time_ns = time_ns;
+  record.change = TaskChange::kSeen;
+  record.tid = tid;
+  if (tgid != 0) {
+    record.tgid = tgid;
+  }
+  writer_.add_task(std::move(record));
+}
+
+void Recorder::need_names(std::span<const uint64_t> frames) {
+  for (const uint64_t frame : frames) {
+    if (known_addresses_.insert(frame).second) {
+      unnamed_.push_back(frame);
+    }
+  }
+}
+
+StackRef Recorder::take_stack(const RawStack& stack) {
+  StackRef ref;
+  if (stack.errnum != 0) {
+    ++counters_.stack_errors[stack.errnum];
+    ref.state = StackRef::State::kError;
+    ref.errnum = stack.errnum;
+    return ref;
+  }
+  if (stack.frames.size() >= options_.frames_asked) {
+    ++counters_.stacks_truncated;
+  }
+  const auto frames = trimmer_.trim(stack.frames);
+  if (!session_) {
+    session_.emplace(map_.pin());
+  }
+  const Interned interned = session_->intern(frames);
+  if (!interned.stored()) {
+    ref.state = StackRef::State::kFallback;
+    ref.frames = frames;
+    need_names(frames);
+    return ref;
+  }
+  ref.state = StackRef::State::kCookie;
+  ref.cookie = interned.cookie;
+  if (interned.is_new) {
+    ++stacks_stored_;
+    writer_.add_stack(interned.cookie, frames);
+    need_names(frames);
+  }
+  return ref;
+}
+
+uint64_t Recorder::string_id(std::string_view text) {
+  if (text.size() >= kMaxSampleString) {
+    ++counters_.strings_truncated;
+  }
+  uint64_t key = text.size();
+  std::memcpy(&key, text.data(), std::min<size_t>(text.size(), 8));
+  StringEntry& entry = strings_[(key * 0x9e3779b97f4a7c15U >> 56) % kStringEntries];
+  if (!entry.used || entry.text != text) {
+    entry.id = writer_.string_id(text);
+    entry.text = text;
+    entry.used = true;
+  }
+  return entry.id;
+}
+
+void Recorder::take_event(const Sample& sample) {
+  if (sample.tid != last_tid_) {
+    last_tid_ = sample.tid;
+    meet_task(sample.tid, sample.tgid, sample.time_ns);
+  }
+  if (sample.subject_tid != 0) {
+    meet_task(sample.subject_tid, 0, sample.time_ns);
+  }
+  Event event;
+  event.time_ns = sample.time_ns;
+  event.cpu = sample.cpu;
+  event.tid = sample.tid;
+  event.type = event_type_of(sample);
+  event.stack = take_stack(sample.kernel_stack);
+  std::array<uint64_t, Sample::kMaxFields> fields = sample.fields;
+  if (sample.string_field >= 0) {
+    fields[static_cast<size_t>(sample.string_field)] = string_id(sample.string);
+  }
+  event.fields = std::span(fields).first(sample.field_count);
+  if (auto added = writer_.add_event(event); !added) {
+    ++counters_.write_failures;
+    if (!status_) {
+      status_ = std::move(added).error();
+    }
+    return;
+  }
+  ++event_counters(sample)->recorded;
+}
+
+Result<void> Recorder::name_addresses() {
+  if (options_.namer != nullptr && !unnamed_.empty()) {
+    STACKMAP_TRY_VALUE(symbols, options_.namer->name(unnamed_, AddressKind::kReturn));
+    for (size_t i = 0; i < unnamed_.size(); ++i) {
+      writer_.add_symbol(unnamed_[i], symbols[i]);
+    }
+  }
+  unnamed_.clear();
+  return {};
+}
+
+Ledger Recorder::ledger(const std::vector<KernelEventCounters>& kernel) const {
+  Ledger ledger = make_ledger(kernel, counters_, map_.totals().outcomes);
+  if (const auto stats = map_.stats()) {
+    ledger.set("map.generation", stats->generation);
+    ledger.set("map.entries", stats->entries);
+    ledger.set("map.capacity", stats->capacity);
+    ledger.set("map.successes", stats->successes());
+    ledger.set("map.fallbacks", stats->fallbacks());
+    ledger.set("map.max_depth", stats->max_depth);
+    ledger.set("map.arena_bytes", stats->arena_bytes);
+    ledger.set("map.arena_limit", stats->arena_limit);
+    ledger.set("map.table_bytes", stats->table_bytes);
+  }
+  return ledger;
+}
+
+Result<void> Recorder::flush(const std::vector<KernelEventCounters>& kernel) {
+  end_batch();
+  const auto named = name_addresses();
+  const Ledger now = ledger(kernel);
+  if (auto flushed = writer_.flush(&now); !flushed) {
+    ++counters_.write_failures;
+    if (!status_) {
+      status_ = flushed.error();
+    }
+    return flushed;
+  }
+  return named;
+}
+
+Result<void> Recorder::close(const std::vector<KernelEventCounters>& kernel) {
+  STACKMAP_TRY(flush(kernel));
+  if (const auto generation = map_.snapshot()) {
+    std::vector<std::pair<uint32_t, uint64_t>> refs;
+    generation->for_each([&](const auto& record) { refs.emplace_back(record.slot, record.ref); });
+    STACKMAP_TRY(writer_.write_refs(generation->number(), refs));
+  }
+  return writer_.close(ledger(kernel));
+}
+
+}  // namespace stackmap

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ring bytes in, capture out: decodes a record, gives its stack a cookie, keeps the task table, and writes. Knows no BPF and
+// no files but the capture it is given. Counts everything that it does not write.
+//
+// Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/result.h"
+#include "capture/capture_writer.h"
+#include "process/kernel_symbol.h"
+#include "process/task_table.h"
+#include "record/record_decoder.h"
+#include "recorder/glue_trimmer.h"
+#include "recorder/loss_ledger.h"
+#include "stackmap/stack_map.h"
+
+namespace stackmap {
+
+class Recorder {
+ public:
+  struct Options {
+    // The tracepoints without a program of their own: number kFirstAnyEvent + i is any_events[i] ("category:name").
+    std::vector<std::string> any_events;
+    // Frames that were asked for: a stack of as many may have had more.
+    uint32_t frames_asked = 127;
+    // Who names the frames; null: nobody, the capture holds addresses alone.
+    KernelNamer* namer = nullptr;
+    // What is known of a thread that no record has told of; null: nothing.
+    std::function<Result<TaskRecord>(uint32_t tid, uint64_t time_ns)> find_task;
+  };
+
+  // The map and the writer must outlive the recorder.
+  Recorder(Options options, StackMap& map, CaptureWriter& writer);
+
+  // The event types of a capture with these tracepoints: the known ones, and any_events from kFirstFreeEventType.
+  static std::vector<EventType> event_types(const std::vector<std::string>& any_events);
+
+  // One record of the ring of `cpu`. Write errors are kept: see status().
+  void on_record(std::span<const std::byte> bytes, uint32_t cpu);
+  // perf says that `count` records were lost on `cpu`.
+  void on_lost(uint32_t cpu, uint64_t count) { counters_.ring_lost[cpu] += count; }
+  // Ends a run of records: lets go of the map's generation, so that a reset need not wait for the next run.
+  void end_batch() { session_.reset(); }
+
+  // A thread that is there at the start. It goes into the capture when an event first tells of it.
+  void add_seen_task(TaskRecord record);
+
+  // Names new addresses and writes what is pending, with the ledger as of now.
+  Result<void> flush(const std::vector<KernelEventCounters>& kernel);
+  // The last flush: also writes the refs of the current generation, and the end.
+  Result<void> close(const std::vector<KernelEventCounters>& kernel);
+
+  // The first write error, if there was one. The events that met one are counted as write failures.
+  const std::optional<Error>& status() const { return status_; }
+  const RecorderCounters& counters() const { return counters_; }
+  Ledger ledger(const std::vector<KernelEventCounters>& kernel) const;
+  uint64_t stacks_stored() const { return stacks_stored_; }
+
+ private:
+  void take_task(const Sample& sample);
+  void take_event(const Sample& sample);
+  StackRef take_stack(const RawStack& stack);
+  uint64_t string_id(std::string_view text);
+  void need_names(std::span<const uint64_t> frames);
+  void meet_task(uint32_t tid, uint32_t tgid, uint64_t time_ns);
+  Result<void> name_addresses();
+  RecorderCounters::PerEvent* event_counters(const Sample& sample);
+
+  Options options_;
+  StackMap& map_;
+  CaptureWriter& writer_;
+  RecordDecoder decoder_;
+  GlueTrimmer trimmer_;
+  std::optional<StackMap::Session> session_;
+  RecorderCounters counters_;
+  std::vector<RecorderCounters::PerEvent*> known_counters_;  // by kind
+  std::vector<RecorderCounters::PerEvent*> any_counters_;    // by number - kFirstAnyEvent
+  std::unordered_set<uint32_t> known_tids_;
+  uint32_t last_tid_ = UINT32_MAX;  // known; most records are of the thread before
+  std::unordered_map<uint32_t, TaskRecord> seen_tasks_;
+  std::unordered_set<uint64_t> known_addresses_;
+  std::vector<uint64_t> unnamed_;
+  // Strings met lately, by their first bytes.
+  struct StringEntry {
+    std::string text;
+    uint64_t id = 0;
+    bool used = false;
+  };
+  std::vector<StringEntry> strings_;
+  uint64_t stacks_stored_ = 0;
+  std::optional<Error> status_;
+};
+
+}  // namespace stackmap
