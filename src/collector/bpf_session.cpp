@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/bpf_session.h"
+
+#include <bpf/bpf.h>
+#include <fmt/format.h>
+#include <linux/membarrier.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stackmap.skel.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <string>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "collector/bpf_log.h"
+
+namespace stackmap {
+
+namespace {
+
+Error load_error(int errnum) {
+  const std::string log = take_bpf_log();
+  if (errnum == EPERM) {
+    return errno_error_of(errnum, "cannot load BPF programs", "run as root, outside of a restricted container");
+  }
+  // EACCES is the verifier's, which a kernel that lacks something gives too.
+  Error error = errno_error_of(errnum, "cannot load the BPF programs", "'stackmap check' shows what this kernel offers");
+  error.kind = errnum == ENOMEM ? ErrorKind::kFailed : ErrorKind::kUnsupported;
+  if (!log.empty()) {
+    error.context += " (" + log + ")";
+  }
+  return error;
+}
+
+// Returns when every program that was running at the time of the call has ended: programs run with preemption off, or inside
+// RCU, and this call waits for both on all CPUs.
+void wait_for_programs() {
+  if (::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0) {
+    return;
+  }
+  // Not offered with nohz_full. To be run on a CPU is to know that what had preemption off there has ended.
+  cpu_set_t before;
+  if (::sched_getaffinity(0, sizeof(before), &before) != 0) {
+    return;
+  }
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<size_t>(cpu), &one);
+    (void)::sched_setaffinity(0, sizeof(one), &one);  // fails for CPUs that are not there
+  }
+  (void)::sched_setaffinity(0, sizeof(before), &before);
+}
+
+}  // namespace
+
+Result<uint32_t> kernel_stack_limit() {
+  STACKMAP_TRY_VALUE(text, read_text_file("/proc/sys/kernel/perf_event_max_stack", 64));
+  while (!text.empty() && text.back() == '\n') {
+    text.pop_back();
+  }
+  STACKMAP_TRY_VALUE(frames, parse_uint(text));
+  return static_cast<uint32_t>(std::clamp<uint64_t>(frames, 1, kMaxSampleFrames));
+}
+
+bool BpfSession::selected(SampleKind kind) const {
+  return std::find(options_.events.kinds.begin(), options_.events.kinds.end(), kind) != options_.events.kinds.end();
+}
+
+bpf_program* BpfSession::program_of(const KindInfo& kind) const {
+  return bpf_object__find_program_by_name(skeleton_->obj, std::string(kind.name).c_str());
+}
+
+Result<std::unique_ptr<BpfSession>> BpfSession::load(const BpfOptions& options) {
+  std::unique_ptr<BpfSession> session(new BpfSession(options));
+  STACKMAP_TRY(session->open());
+  errno = 0;
+  if (const int error = stackmap_bpf::load(session->skeleton_); error != 0) {
+    return load_error(-error);
+  }
+  return session;
+}
+
+Result<void> BpfSession::open() {
+  errno = 0;
+  skeleton_ = stackmap_bpf::open();
+  if (skeleton_ == nullptr) {
+    return load_error(errno);
+  }
+  skeleton_->rodata->profiler_tgid = static_cast<uint32_t>(::getpid());
+  skeleton_->rodata->stack_bytes = options_.frames * 8;
+  skeleton_->rodata->narrowed = options_.narrowed;
+  for (const SampleKind kind : options_.events.kinds) {
+    skeleton_->rodata->selected[static_cast<size_t>(kind)] = true;
+  }
+  for (const KindInfo& kind : kinds()) {
+    (void)bpf_program__set_autoload(program_of(kind), kind.feeds_task_table || selected(kind.kind));
+  }
+  (void)bpf_program__set_autoload(skeleton_->progs.any_event, !options_.events.any.empty());
+  (void)bpf_program__set_autoload(skeleton_->progs.sched_process_free, options_.narrowed);
+
+  const auto states = static_cast<uint32_t>(kFirstAnyEvent + options_.events.any.size());
+  // The value holds stacks of 127 frames as it is.
+  const uint32_t more_frames = options_.frames > 127 ? options_.frames - 127 : 0;
+  const uint32_t value = bpf_map__value_size(skeleton_->maps.programs) + more_frames * 8;
+  int error = bpf_map__set_max_entries(skeleton_->maps.programs, states);
+  if (error == 0 && more_frames != 0) {
+    error = bpf_map__set_value_size(skeleton_->maps.programs, value);
+  }
+  if (error != 0) {
+    return errno_error_of(-error, "cannot size the BPF maps");
+  }
+  return {};
+}
+
+BpfSession::~BpfSession() {
+  for (bpf_link* link : links_) {
+    (void)bpf_link__destroy(link);
+  }
+  stackmap_bpf::destroy(skeleton_);
+}
+
+int BpfSession::ring_map_fd() const { return bpf_map__fd(skeleton_->maps.ring); }
+
+Result<void> BpfSession::add_target(uint32_t tid, bool inherit) {
+  const uint32_t value = inherit ? 1 : 0;
+  if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.targets), &tid, &value, BPF_ANY) != 0) {
+    return errno_error(fmt::format("cannot follow thread {}", tid), errno == E2BIG ? "at most 65536 can be" : "");
+  }
+  return {};
+}
+
+Result<void> BpfSession::attach_tracepoint(const TraceFs& tracefs, const Tracepoint& tracepoint, bpf_program* program,
+                                           uint64_t cookie) {
+  STACKMAP_TRY_VALUE(id, tracefs.id(tracepoint.category, tracepoint.name));
+  perf_event_attr attr{};
+  attr.size = sizeof(attr);
+  attr.type = PERF_TYPE_TRACEPOINT;
+  attr.config = id;
+  // The program runs for every hit on every CPU, whatever the event is bound to. Bound to this process, the event itself
+  // costs the traced ones nothing.
+  Fd event(static_cast<int>(::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+  if (!event.valid()) {
+    return errno_error("cannot open the tracepoint " + tracepoint.full_name(),
+                       errno == EACCES || errno == EPERM ? "run as root" : "");
+  }
+  bpf_perf_event_opts options{};
+  options.sz = sizeof(options);
+  options.bpf_cookie = cookie;
+  bpf_link* link = bpf_program__attach_perf_event_opts(program, event.get(), &options);
+  if (link == nullptr) {
+    const int errnum = errno;
+    (void)take_bpf_log();
+    return errno_error_of(errnum, "cannot attach to the tracepoint " + tracepoint.full_name(),
+                          cookie != 0 && errnum == EOPNOTSUPP ? "events of this kind need Linux 5.15" : "");
+  }
+  (void)event.release();  // the link's
+  links_.push_back(link);
+  return {};
+}
+
+Result<void> BpfSession::attach(const TraceFs& tracefs) {
+  for (const bool task_table : {true, false}) {
+    for (const KindInfo& kind : kinds()) {
+      if (kind.feeds_task_table != task_table || (!task_table && !selected(kind.kind))) {
+        continue;
+      }
+      if (!task_table) {
+        STACKMAP_TRY(attach_tracepoint(tracefs, {std::string(kind.category), std::string(kind.name)},
+                                       program_of(kind), 0));
+        continue;
+      }
+      bpf_link* link = bpf_program__attach(program_of(kind));
+      if (link == nullptr) {
+        return errno_error(fmt::format("cannot attach to the tracepoint {}:{}", kind.category, kind.name));
+      }
+      links_.push_back(link);
+    }
+    if (task_table && options_.narrowed) {
+      bpf_link* link = bpf_program__attach(skeleton_->progs.sched_process_free);
+      if (link == nullptr) {
+        return errno_error("cannot attach to the tracepoint sched:sched_process_free");
+      }
+      links_.push_back(link);
+    }
+  }
+  uint64_t number = kFirstAnyEvent;
+  for (const Tracepoint& tracepoint : options_.events.any) {
+    STACKMAP_TRY(attach_tracepoint(tracefs, tracepoint, skeleton_->progs.any_event, number++));
+  }
+  return {};
+}
+
+void BpfSession::detach() {
+  for (bpf_link* link : links_) {
+    (void)bpf_link__destroy(link);  // there is no error that leaves it attached
+  }
+  links_.clear();
+  wait_for_programs();
+}
+
+Result<ProgramCounters> BpfSession::read_counters(uint32_t index) const {
+  const int cpus = libbpf_num_possible_cpus();
+  if (cpus < 0) {
+    return errno_error_of(-cpus, "cannot tell the number of CPUs");
+  }
+  const size_t value = (bpf_map__value_size(skeleton_->maps.programs) + 7) / 8 * 8;
+  std::vector<std::byte> values(value * static_cast<size_t>(cpus));
+  if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.programs), &index, values.data()) != 0) {
+    return errno_error("cannot read the BPF programs' counters");
+  }
+  ProgramCounters sum;
+  for (size_t cpu = 0; cpu < static_cast<size_t>(cpus); ++cpu) {
+    sum += decode_counters(std::span(values).subspan(cpu * value, kCounterBytes));
+  }
+  return sum;
+}
+
+Result<std::vector<KernelEventCounters>> BpfSession::counters() const {
+  const auto misses = [](const bpf_program* program) -> uint64_t {
+    bpf_prog_info info{};
+    uint32_t size = sizeof(info);
+    return bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0 ? info.recursion_misses : 0;
+  };
+  std::vector<KernelEventCounters> all;
+  for (const KindInfo& kind : kinds()) {
+    if (kind.feeds_task_table || selected(kind.kind)) {
+      STACKMAP_TRY_VALUE(counters, read_counters(static_cast<uint32_t>(kind.kind)));
+      all.push_back({fmt::format("{}:{}", kind.category, kind.name), counters, misses(program_of(kind))});
+    }
+  }
+  uint32_t number = kFirstAnyEvent;
+  for (const Tracepoint& tracepoint : options_.events.any) {
+    STACKMAP_TRY_VALUE(counters, read_counters(number));
+    all.push_back({tracepoint.full_name(), counters, 0});
+    ++number;
+  }
+  if (!options_.events.any.empty()) {
+    // One program serves them all, and the kernel counts its misses together.
+    all.push_back({"any", {}, misses(skeleton_->progs.any_event)});
+  }
+  return all;
+}
+
+}  // namespace stackmap

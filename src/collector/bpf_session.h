@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The BPF side of one capture: open, load, attach, detach, counters. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "collector/event_selection.h"
+#include "collector/tracefs.h"
+#include "record/kinds.h"
+#include "recorder/loss_ledger.h"
+
+struct bpf_link;
+struct bpf_program;
+struct stackmap_bpf;
+
+namespace stackmap {
+
+struct BpfOptions {
+  EventSelection events;
+  uint32_t frames = 127;  // of the deepest stack to take; 1 to kMaxSampleFrames
+  bool narrowed = false;  // record only the threads given to add_target()
+};
+
+class BpfSession {
+ public:
+  // Opens and loads. Nothing is attached.
+  static Result<std::unique_ptr<BpfSession>> load(const BpfOptions& options);
+  ~BpfSession();
+  BpfSession(const BpfSession&) = delete;
+  BpfSession& operator=(const BpfSession&) = delete;
+
+  int ring_map_fd() const;
+  // A thread to record, and, with `inherit`, the threads and processes that it starts.
+  Result<void> add_target(uint32_t tid, bool inherit);
+  // The task table's programs first, then the events.
+  Result<void> attach(const TraceFs& tracefs);
+  // Detaches, and waits until no program runs any more: the counters are final then, and the rings hold all that was sent.
+  void detach();
+  // By event, over all CPUs.
+  Result<std::vector<KernelEventCounters>> counters() const;
+
+ private:
+  explicit BpfSession(BpfOptions options) : options_(std::move(options)) {}
+  Result<void> open();
+  Result<void> attach_tracepoint(const TraceFs& tracefs, const Tracepoint& tracepoint, bpf_program* program,
+                                 uint64_t cookie);
+  bool selected(SampleKind kind) const;
+  bpf_program* program_of(const KindInfo& kind) const;
+  Result<ProgramCounters> read_counters(uint32_t index) const;
+
+  BpfOptions options_;
+  stackmap_bpf* skeleton_ = nullptr;
+  std::vector<bpf_link*> links_;
+};
+
+// The kernel's limit on the depth of a stack: kernel.perf_event_max_stack, 127 by default.
+Result<uint32_t> kernel_stack_limit();
+
+}  // namespace stackmap

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// One recording from start to end: BPF programs, rings, recorder, capture, and what ends it. Not thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/result.h"
+#include "capture/ledger.h"
+#include "collector/event_selection.h"
+#include "process/kernel_symbol.h"
+
+namespace stackmap {
+
+struct CollectorOptions {
+  EventSelection events;
+  std::vector<uint32_t> processes;  // record only these, with the threads and processes that they start
+  std::vector<uint32_t> threads;    // and these
+  uint64_t duration_ns = 0;         // 0: until something else ends it
+  uint64_t flush_ns = 1000000000;
+  uint64_t ring_bytes = uint64_t{512} << 10;  // a CPU
+  uint32_t map_capacity = 16384;              // stacks
+  uint32_t max_depth = 0;                     // frames; 0: the kernel's own limit
+  std::vector<std::string> command;           // run this, and stop when it ends
+  std::string command_line;                   // of the recorder, for the capture
+  std::string tool;                           // its name and version
+  bool verbose = false;
+};
+
+struct Progress {
+  uint64_t elapsed_ns = 0;
+  uint64_t events = 0;
+  uint64_t stacks = 0;
+  uint64_t lost = 0;
+  uint64_t bytes = 0;
+};
+
+struct CollectorResult {
+  Ledger ledger;
+  Progress total;
+  std::optional<int> command_status;  // as waitpid() gives it
+  std::string symbol_source;
+};
+
+class Collector {
+ public:
+  struct Hooks {
+    // Names kernel addresses where the kernel's own way is not offered; null: nobody does.
+    std::function<Result<std::unique_ptr<KernelNamer>>()> fallback_namer;
+    // Opens the capture's file. Called after the BPF programs are loaded, so that a refusal leaves no file.
+    std::function<Result<std::unique_ptr<WritableFile>>()> open_file;
+    // Called when recording has begun, and then about four times a second; may be null.
+    std::function<void(const Progress&)> progress;
+    std::function<void()> started;
+    std::function<void(const std::string&)> note;  // for people
+  };
+
+  // Records until SIGINT, SIGTERM or SIGHUP, the end of the command, or the end of the duration, whichever is first. Blocks these
+  // signals in the calling thread and leaves them blocked. When the capture cannot be written any more it stops, and the error
+  // says how much of it is good.
+  static Result<CollectorResult> run(const CollectorOptions& options, const Hooks& hooks);
+};
+
+}  // namespace stackmap
