@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// stackmap script: the events of a capture as text, as the kernel's trace file prints them.
+#include <memory>
+
+#include "commands.h"
+#include "exit_code.h"
+#include "options.h"
+#include "output.h"
+#include "report/event_source.h"
+#include "report/script_text.h"
+
+namespace stackmap {
+
+namespace {
+
+struct Options {
+  std::string input;
+  FilterOptions filter;
+  ScriptOptions script;
+};
+
+Result<int> script(const Options& options) {
+  STACKMAP_TRY_VALUE(capture, open_capture(options.input));
+  ScriptOptions script_options = options.script;
+  STACKMAP_TRY_VALUE(filter, options.filter.filter(capture));
+  script_options.filter = std::move(filter);
+  const CaptureSource source(capture);
+  STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
+    STACKMAP_TRY(write_script(source, script_options, out));
+    return {};
+  }));
+  tell_damage(capture);
+  return kDone;
+}
+
+}  // namespace
+
+void add_script(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("script", "The events as text, as ftrace prints them");
+  add_input(*command, options->input);
+  options->filter.add_to(*command);
+  command->add_flag("--resolve", options->script.resolve, "Print stacks in place of their cookies");
+  command->callback([&action, options] { action = [options] { return script(*options); }; });
+}
+
+}  // namespace stackmap

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// stackmap stat: the stack map's statistics, in the kernel's stack_map_stat text.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "commands.h"
+#include "exit_code.h"
+#include "options.h"
+#include "output.h"
+
+namespace stackmap {
+
+namespace {
+
+Result<int> stat(const std::string& input) {
+  STACKMAP_TRY_VALUE(capture, open_capture(input));
+  STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
+    // The map's own come first, in the order in which they were stored: the kernel's.
+    for (const std::string_view prefix : {"map.", "fallback."}) {
+      for (const auto& [name, value] : capture.ledger().entries()) {
+        if (name.starts_with(prefix)) {
+          const std::string key = prefix == "map." ? name.substr(prefix.size()) : "fallback_" + name.substr(prefix.size());
+          out.write(fmt::format("{}: {}\n", key, value));
+        }
+      }
+    }
+    return {};
+  }));
+  tell_damage(capture);
+  return kDone;
+}
+
+}  // namespace
+
+void add_stat(CLI::App& app, Action& action) {
+  auto input = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("stat", "The stack map's statistics, in the kernel's stack_map_stat text");
+  add_input(*command, *input);
+  command->callback([&action, input] { action = [input] { return stat(*input); }; });
+}
+
+}  // namespace stackmap

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "report/event_source.h"
+#include "report/losses.h"
+
+namespace stackmap {
+
+std::string capture_base(const std::string& name) {
+  for (const std::string_view ending : {".smc", ".map"}) {
+    if (name.size() > ending.size() && name.ends_with(ending)) {
+      return name.substr(0, name.size() - ending.size());
+    }
+  }
+  return name;
+}
+
+void tell_damage(const Capture& capture) {
+  const Damage& damage = capture.damage();
+  if (damage.any()) {
+    std::string text = fmt::format("{} is damaged ({})", capture.name(), damage.first);
+    text += fmt::format(": {} bad blocks, {} missing blocks, {} bytes skipped, {} bytes of an unfinished block",
+                        damage.bad_blocks, damage.missing_blocks, damage.bytes_skipped, damage.torn_bytes);
+    log_warning(text + "; what is whole is used");
+  }
+  if (!damage.closed) {
+    log_warning(capture.name() + " has no end: it is still being written, or its recorder was killed; "
+                                 "what is missing at the end cannot be told");
+  }
+  if (damage.unknown_blocks != 0) {
+    log_warning(fmt::format("{} has {} blocks of a later version, which are skipped", capture.name(),
+                            damage.unknown_blocks));
+  }
+}
+
+Result<Capture> open_capture(const std::string& name) {
+  std::string path = name;
+  if (::access(path.c_str(), F_OK) != 0 || name.ends_with(".map")) {
+    const std::string with_ending = capture_base(name) + ".smc";
+    if (::access(with_ending.c_str(), F_OK) == 0) {
+      path = with_ending;
+    }
+  }
+  return Capture::open(path);
+}
+
+Result<std::vector<uint32_t>> parse_ids(const std::vector<std::string>& lists) {
+  std::vector<uint32_t> ids;
+  for (const std::string& list : lists) {
+    for (const std::string_view part : split(list, ',')) {
+      STACKMAP_TRY_VALUE(id, parse_uint(part));
+      if (id > INT32_MAX) {
+        return make_error(ErrorKind::kUsage, fmt::format("'{}' is no process or thread", part));
+      }
+      ids.push_back(static_cast<uint32_t>(id));
+    }
+  }
+  return ids;
+}
+
+void add_input(CLI::App& command, std::string& input) {
+  command.add_option("CAPTURE", input, "The capture: NAME.smc, or NAME")->required();
+}
+
+void FilterOptions::add_to(CLI::App& command) {
+  command.add_option("-e,--event", events, "Only these events: category, category:name or a glob; may be repeated")
+      ->type_name("EVENT");
+  command.add_option("-p,--pid", processes, "Only these processes, comma-separated")->type_name("PID");
+  command.add_option("-t,--tid", threads, "Only these threads, comma-separated")->type_name("TID");
+  command.add_option("--comm", comms, "Only threads of this name; may be repeated")->type_name("NAME");
+}
+
+Result<Filter> FilterOptions::filter(const Capture& capture) const {
+  Filter filter;
+  for (const std::string& list : events) {
+    for (const std::string_view part : split(list, ',')) {
+      const std::string pattern = part.find(':') == std::string_view::npos ? std::string(part) + ":*" : std::string(part);
+      bool found = false;
+      for (const EventType& type : capture.event_types()) {
+        if (::fnmatch(pattern.c_str(), type.full_name().c_str(), 0) == 0) {
+          filter.event_types.push_back(type.id);
+          found = true;
+        }
+      }
+      if (!found) {
+        return make_error(ErrorKind::kNotFound, fmt::format("{} has no event '{}'", capture.name(), part),
+                          "'stackmap inspect' lists what it has");
+      }
+    }
+  }
+  STACKMAP_TRY_VALUE(tgids, parse_ids(processes));
+  STACKMAP_TRY_VALUE(tids, parse_ids(threads));
+  filter.tgids = std::move(tgids);
+  filter.tids = std::move(tids);
+  filter.comms = comms;
+  return filter;
+}
+
+void WeightOptions::add_to(CLI::App& command) {
+  command.add_option("--weight", weight, "What is added up: count, or bytes allocated")
+      ->check(CLI::IsMember({"count", "bytes"}))
+      ->capture_default_str();
+  command.add_flag("--merge-tasks", merge_tasks, "Add up all threads: no frame for their names");
+  command.add_flag("--modules", modules, "Put the module behind a function's name");
+}
+
+AggregateOptions WeightOptions::aggregate_options() const {
+  AggregateOptions options;
+  options.weight = weight == "bytes" ? Weight::kBytes : Weight::kCount;
+  options.merge_tasks = merge_tasks;
+  options.module_suffix = modules;
+  return options;
+}
+
+Result<Aggregate> make_profile(const Capture& capture, const FilterOptions& filter_options,
+                               const WeightOptions& weight) {
+  STACKMAP_TRY_VALUE(filter, filter_options.filter(capture));
+  const CaptureSource source(capture);
+  STACKMAP_TRY_VALUE(made, aggregate(source, filter, weight.aggregate_options()));
+  made.profile.title = capture_base(capture.name());
+  made.profile.losses = one_line_summary(capture.ledger());
+  return made;
+}
+
+}  // namespace stackmap

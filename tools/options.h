@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options that several commands share, and their parsers. Pure.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "capture/capture.h"
+#include "report/aggregate.h"
+#include "report/filter.h"
+
+namespace stackmap {
+
+// "NAME", "NAME.smc" or "NAME.map" -> "NAME".
+std::string capture_base(const std::string& name);
+// NAME or NAME.smc, whichever is there, opened.
+Result<Capture> open_capture(const std::string& name);
+// Says on stderr what is wrong with the capture, if anything is: at the end, since reading the events can find more.
+void tell_damage(const Capture& capture);
+
+// Comma lists of thread or process numbers.
+Result<std::vector<uint32_t>> parse_ids(const std::vector<std::string>& lists);
+
+// The input of every command that reads a capture.
+void add_input(CLI::App& command, std::string& input);
+
+// -e, -p, -t, --comm: which events count.
+struct FilterOptions {
+  std::vector<std::string> events;
+  std::vector<std::string> processes;
+  std::vector<std::string> threads;
+  std::vector<std::string> comms;
+
+  void add_to(CLI::App& command);
+  // An event that the capture does not hold is an error.
+  Result<Filter> filter(const Capture& capture) const;
+};
+
+// --weight, --merge-tasks, --modules: what is added up, and how.
+struct WeightOptions {
+  std::string weight = "count";
+  bool merge_tasks = false;
+  bool modules = false;
+
+  void add_to(CLI::App& command);
+  AggregateOptions aggregate_options() const;
+};
+
+// A profile of a capture, with its title and losses.
+Result<Aggregate> make_profile(const Capture& capture, const FilterOptions& filter, const WeightOptions& weight);
+
+}  // namespace stackmap
