@@ -1,0 +1,391 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Records real kernel events and holds them against perf and bpftrace. Needs root.
+
+usage: live_test.py BUILD-FOLDER [TEST...]
+"""
+import collections
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+from support.tools import DEADLINE, Case, PerfStat, Recording, Workload  # noqa: E402
+
+SKIP = 77
+ALLOC = "kmem:kmem_cache_alloc"
+KMEM = [ALLOC, "kmem:kmalloc", "kmem:kfree", "kmem:kmem_cache_free", "kmem:mm_page_alloc", "kmem:mm_page_free"]
+
+
+def group_states(group):
+    """The processes of a process group: pid -> state."""
+    states = {}
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue  # it ended meanwhile
+        if int(fields[2]) == group:
+            states[int(path.parent.name)] = fields[0]
+    return states
+
+
+def group_cpu_ticks(group):
+    ticks = 0
+    for pid in group_states(group):
+        try:
+            fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        except OSError:
+            pass
+    return ticks
+
+
+def wait_for(case, condition):
+    end = time.monotonic() + DEADLINE
+    while not condition():
+        case.assertLess(time.monotonic(), end, "what was waited for did not happen")
+        os.sched_yield()
+
+
+def stop_group(case, group):
+    os.killpg(group, signal.SIGSTOP)
+    wait_for(case, lambda: set(group_states(group).values()) == {"T"})
+
+
+class PerfStatTest(Case):
+    def test_events_of_a_process_equal_perf_stats_one_for_one(self):
+        for run in range(3):
+            with self.subTest(run=run):
+                workload = Workload(self, "open-close", 20)
+                recording = Recording(self, "-e", ALLOC, "--force")
+                perf = PerfStat(self, [ALLOC], workload.pid)
+                perf.tell("enable")
+                workload.work()
+                perf.tell("disable")
+                recording.stop()
+                workload.end()
+                counted = perf.counts()[ALLOC]
+                for fifo in ("control", "answer"):
+                    (self.dir / fifo).unlink()
+                folded = self.run_stackmap("export", recording.base, "-p", workload.pid).stdout
+                ours = sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines())
+                # 20 rounds of 500, four allocations each, and a few now and then to refill.
+                self.assertGreaterEqual(counted, 40000)
+                self.assertEqual(ours, counted)
+
+
+class StacksTest(Case):
+    def test_stacks_and_counts_equal_bpftraces_frame_by_frame(self):
+        rounds = 50
+        workload = Workload(self, "open-close", rounds)
+        script = f'tracepoint:{ALLOC} /pid == {workload.pid}/ {{ @[kstack] = count(); }} BEGIN {{ printf("ready\\n"); }}'
+        tracer = self.start(["bpftrace", "-e", script], stdout=subprocess.PIPE)
+        while tracer.stdout.readline() != "ready\n":
+            self.assertIsNone(tracer.poll())
+        recording = Recording(self, "-e", ALLOC, "-p", str(workload.pid))
+        workload.work()
+        recording.stop()
+        tracer.send_signal(signal.SIGINT)
+        theirs = self.bpftrace_stacks(tracer.stdout.read())
+        workload.end()
+        ours = collections.Counter()
+        for ref, frames in recording.map_records().values():
+            ours[tuple(self.name_and_offset(f) for f in frames)] += ref
+        in_each_round = {stack for stack, count in theirs.items() if count >= rounds * 500}
+        self.assertGreaterEqual(len(in_each_round), 3)
+        for stack in in_each_round:
+            self.assertEqual(ours[stack], theirs[stack], stack)
+        self.assertEqual({s for s, n in ours.items() if n >= rounds * 500}, in_each_round)
+
+    @staticmethod
+    def name_and_offset(frame):
+        name, offset = re.fullmatch(r"(.+)\+0x([0-9a-f]+)/0x[0-9a-f]+( \[.*\])?", frame).group(1, 2)
+        return name, int(offset, 16)
+
+    @staticmethod
+    def bpftrace_stacks(text):
+        stacks = {}
+        for body, count in re.findall(r"^@\[\n(.*?)^\]: (\d+)$", text, re.MULTILINE | re.DOTALL):
+            frames = [line.strip().rsplit("+", 1) for line in body.splitlines()]
+            stacks[tuple((name, int(offset)) for name, offset in frames)] = int(count)
+        return stacks
+
+
+class LedgerTest(Case):
+    """Everything that fired is accounted for."""
+
+    def check_sums(self, recording):
+        rows = recording.ledger()
+        events = recording.events()
+        for event, row in rows.items():
+            if event not in ("sum",):
+                self.assertEqual(row["hits"], row["filtered"] + row["sent"] + row["ring full"] + row["busy"] +
+                                 row["missed"] + row["other"], event)
+        for event in KMEM:
+            self.assertEqual(events.get(event, 0), rows[event]["sent"], event)
+        return rows
+
+    def stress(self, *ring):
+        """Stressors that are stopped whenever a counter is switched: what they do in between, both counters see."""
+        stressor = self.start(["stress-ng", "--udp", "2", "--sock", "2", "--timer", "1", "-t", "60", "-q"],
+                              start_new_session=True)
+        self.addCleanup(os.killpg, stressor.pid, signal.SIGKILL)
+        # A server and a client each for udp and sock, one for timer, and the parent.
+        wait_for(self, lambda: len(group_states(stressor.pid)) >= 10)
+        stop_group(self, stressor.pid)
+        pids = ",".join(map(str, group_states(stressor.pid)))
+        recording = Recording(self, *ring, "-e", "kmem", "-p", pids)
+        perf = PerfStat(self, KMEM, pids)
+        perf.tell("enable")
+        os.killpg(stressor.pid, signal.SIGCONT)
+        # Work is measured in the stressors' own CPU time, so that a loaded machine only makes it last longer.
+        begin = group_cpu_ticks(stressor.pid)
+        wait_for(self, lambda: group_cpu_ticks(stressor.pid) - begin >= 150)
+        stop_group(self, stressor.pid)
+        perf.tell("disable")
+        recording.stop()
+        counted = perf.counts()
+        rows = self.check_sums(recording)
+        for event in KMEM:
+            # Where a program may not run because another one is running on its CPU, the kernel does not let perf count either.
+            seen = rows[event]["hits"] - rows[event]["filtered"] - rows[event]["missed"]
+            self.assertEqual(seen, counted[event], event)
+        return rows
+
+    def test_sums_under_stress_equal_perfs(self):
+        rows = self.stress()
+        self.assertGreater(rows[ALLOC]["sent"], 10000)
+
+    def test_sums_hold_with_a_ring_that_is_too_small(self):
+        rows = self.stress("--ring-size", "16K")
+        self.assertGreater(sum(rows[e]["ring full"] for e in KMEM), 0)
+
+    def test_system_wide_sums(self):
+        recording = Recording(self, "-e", "kmem", "-e", "sched")
+        Workload(self, "ping-pong", 5000).work()
+        recording.stop()
+        rows = self.check_sums(recording)
+        self.assertGreaterEqual(rows["sched:sched_switch"]["sent"], 10000)
+        self.assertGreaterEqual(recording.events()["sched:sched_switch"], 10000)
+
+
+class ResolveTest(Case):
+    def test_every_cookie_that_script_prints_has_a_record_of_its_generation(self):
+        recording = Recording(self)
+        Workload(self, "open-close", 5).work()
+        recording.stop()
+        check = r"""
+            FNR == NR && /^stack_id / { known[$2 ":" $4] = 1; next }
+            FNR != NR && match($0, /<stack_id [0-9]+ gen [0-9]+>/) {
+                split(substr($0, RSTART + 1, RLENGTH - 2), word, " ")
+                cookies++
+                if (!((word[2] ":" word[4]) in known)) missing++
+            }
+            END { print cookies + 0, missing + 0 }"""
+        script = self.dir / "script"
+        script.write_text(self.run_stackmap("script", recording.base).stdout)
+        done = subprocess.run(["awk", check, recording.base.with_suffix(".map"), script], capture_output=True, text=True,
+                              check=True)
+        cookies, missing = map(int, done.stdout.split())
+        self.assertGreater(cookies, 10000)
+        self.assertEqual(missing, 0)
+
+    def test_refs_equal_the_statistics_and_the_events(self):
+        recording = Recording(self, "-e", ALLOC)
+        Workload(self, "open-close", 5).work()
+        recording.stop()
+        stat = dict(line.split(": ") for line in self.run_stackmap("stat", recording.base).stdout.splitlines())
+        self.assertEqual(list(stat)[:5], ["generation", "entries", "capacity", "successes", "fallbacks"])
+        records = recording.map_records()
+        self.assertEqual(int(stat["entries"]), len(records))
+        self.assertEqual(int(stat["successes"]), sum(ref for ref, _ in records.values()))
+        self.assertEqual(int(stat["successes"]), recording.events()[ALLOC])
+
+    def test_no_stack_begins_with_the_tracing_itself(self):
+        recording = Recording(self, "-e", "kmem", "-e", "sched")
+        subprocess.run(["true"], check=True)
+        Workload(self, "ping-pong", 100).work()
+        recording.stop()
+        events = recording.events()
+        for event in ("fork", "exec", "exit"):
+            self.assertGreater(events[f"sched:sched_process_{event}"], 0)
+        for _, frames in recording.map_records().values():
+            self.assertNotRegex(frames[0], "^(bpf_|__bpf_|__traceiter_|trace_call_bpf|perf_trace_)")
+
+    def test_another_tracepoint_is_recorded_with_its_stack(self):
+        recording = Recording(self, "-e", "syscalls:sys_enter_openat", "-e", "raw_syscalls:sys_e*")
+        Workload(self, "open-close", 2).work()
+        recording.stop()
+        events = recording.events()
+        self.assertGreaterEqual(events["syscalls:sys_enter_openat"], 1000)
+        self.assertGreaterEqual(events["raw_syscalls:sys_enter"], 2000)
+        self.assertGreaterEqual(events["raw_syscalls:sys_exit"], 2000)
+
+
+class NarrowedTest(Case):
+    def test_only_the_process_and_its_children(self):
+        workload = Workload(self, "ping-pong", 500)
+        recording = Recording(self, "-e", "kmem", "-p", str(workload.pid))
+        workload.work()
+        recording.stop()
+        folded = self.run_stackmap("export", recording.base).stdout
+        self.assertEqual({line.split(";")[0] for line in folded.splitlines()}, {"ping-pong"})
+        tids = set(re.findall(r"ping-pong-(\d+)", self.run_stackmap("script", recording.base).stdout))
+        self.assertEqual(len(tids), 2, "the process and the child that it forked")
+
+    def test_only_the_thread(self):
+        workload = Workload(self, "ping-pong", 500)
+        recording = Recording(self, "-e", "kmem", "-t", str(workload.pid))
+        workload.work()
+        recording.stop()
+        tids = set(re.findall(r"ping-pong-(\d+)", self.run_stackmap("script", recording.base).stdout))
+        self.assertEqual(tids, {str(workload.pid)})
+
+    def test_the_profiler_leaves_itself_out(self):
+        recording = Recording(self, "--flush", "20ms")
+        Workload(self, "open-close", 5).work()
+        recording.stop()
+        self.assertEqual(self.run_stackmap("export", recording.base, "-p", recording.process.pid).stdout, "")
+        self.assertGreater(recording.ledger()[ALLOC]["filtered"], 0)
+
+    def test_a_command_runs_with_its_own_output_and_ends_the_recording(self):
+        done = self.run_stackmap("record", "-e", ALLOC, "-o", self.dir / "w", "--", "sh", "-c", "echo out; exit 3")
+        self.assertEqual(done.stdout, "out\n")
+        self.assertIn("sh ended with 3", done.stderr)
+
+
+class ErrorsTest(Case):
+    """Each a sentence that says what and what to do, the exit code of the design, and no file left behind."""
+
+    def refuse(self, code, words, *arguments, **options):
+        done = self.run_stackmap("record", *arguments, code=code, **options)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+        return done
+
+    def test_errors(self):
+        out = self.dir / "w"
+        self.refuse(4, ["no event 'kmem:nope'", "stackmap list"], "-e", "kmem:nope", "-o", out)
+        self.refuse(4, ["no event", "'nope*:*'"], "-e", "nope*:*", "-o", out)
+        self.refuse(2, ["more than 512 tracepoints"], "-e", "*:*", "-o", out)
+        self.refuse(2, ["'kmemx' is not an event"], "-e", "kmemx", "-o", out)
+        self.refuse(1, ["No such file or directory", "make the directory"], "-o", self.dir / "no" / "w")
+        self.refuse(2, ["power of two"], "--ring-size", "5000", "-o", out)
+        self.refuse(2, ["'1x' is not a duration"], "--duration", "1x", "-o", out)
+        self.refuse(2, ["capacity"], "--capacity", "3", "-o", out)
+        self.refuse(2, ["-a records every process"], "-a", "-p", "1", "-o", out)
+        self.refuse(2, ["try --help"], "--no-such-flag", "-o", out)
+        self.refuse(1, ["cannot record process 4194305", "No such"], "-p", "4194305", "-o", out)
+        self.assertEqual(os.listdir(self.dir), [])
+
+    def test_command_errors(self):
+        out = self.dir / "w"
+        done = self.run_stackmap("record", "-o", out, "--", "/no/such/command", code=127)
+        self.assertIn("cannot run /no/such/command: No such file or directory", done.stderr)
+        plain = self.dir / "plain"
+        plain.write_text("")
+        done = self.run_stackmap("record", "-o", out, "--", plain, code=126)
+        self.assertIn("Permission denied", done.stderr)
+        self.assertEqual(os.listdir(self.dir), ["plain"])
+
+    def test_an_output_that_exists_is_refused_and_kept(self):
+        for ending in (".smc", ".map"):
+            path = self.dir / ("w" + ending)
+            path.write_text("precious")
+            self.refuse(1, [str(path), "exists", "--force"], "-o", self.dir / "w")
+            self.assertEqual(path.read_text(), "precious")
+            path.unlink()
+
+    def test_without_root(self):
+        os.chmod(self.dir, 0o777)
+        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", self.build / "stackmap"]
+        done = subprocess.run([*map(str, command), "record", "-o", str(self.dir / "w")], capture_output=True, text=True,
+                              timeout=DEADLINE, check=False)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("run as root", done.stderr)
+        self.assertEqual(os.listdir(self.dir), [])
+
+    def test_a_full_disk_keeps_what_was_written_and_says_so(self):
+        inside = f"mount -t tmpfs -o size=256k none {self.dir} && {self.build}/stackmap record -o {self.dir}/w " \
+                 f"--flush 50ms -- {self.build}/workloads/open-close 2000; code=$?; " \
+                 f"{self.build}/stackmap inspect {self.dir}/w || exit 99; exit $code"
+        done = subprocess.run(["unshare", "-m", "sh", "-c", inside], capture_output=True, text=True, timeout=DEADLINE,
+                              check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("No space left on device", done.stderr)
+        self.assertIn("events are in the capture and can be read", done.stderr)
+        self.assertRegex(done.stdout, r"kmem:kmem_cache_alloc +[\d,]+ events")
+
+    def test_more_lost_than_allowed(self):
+        done = self.run_stackmap("record", "--ring-size", "4K", "--max-loss", "0.001", "-o", self.dir / "w", "--",
+                                 self.build / "workloads" / "open-close", "200", code=3)
+        self.assertIn("--max-loss", done.stderr)
+        self.assertRegex(done.stderr, r"lost [\d,]+ of [\d,]+ events: [\d,]+ ring full")
+
+
+class CrashTest(Case):
+    def test_what_was_flushed_before_kill_9_reads(self):
+        recording = Recording(self, "--flush", "50ms")
+        workload = Workload(self, "open-close", 100)
+        workload.work()
+        recording.process.kill()
+        recording.process.wait(DEADLINE)
+        done = self.run_stackmap("inspect", recording.base)
+        self.assertIn("has no end", done.stderr)
+        self.assertRegex(done.stdout, r"kmem:kmem_cache_alloc +[\d,]+ events")
+        self.run_stackmap("script", recording.base)
+
+    def test_duration_ends_it_and_the_command(self):
+        done = self.run_stackmap("record", "-e", ALLOC, "--duration", "300ms", "-o", self.dir / "w", "--", "sleep", "1000")
+        self.assertIn("sleep was killed by SIGTERM", done.stderr)
+
+
+class CoexistenceTest(Case):
+    def test_perf_counts_the_same_with_and_without_a_recording(self):
+        def count():
+            workload = Workload(self, "open-close", 10)
+            perf = PerfStat(self, ["syscalls:sys_enter_openat"], workload.pid)
+            perf.tell("enable")
+            workload.work()
+            perf.tell("disable")
+            workload.end()
+            for fifo in ("control", "answer"):
+                (self.dir / fifo).unlink()
+            return perf.counts()["syscalls:sys_enter_openat"]
+        without = count()
+        recording = Recording(self, "-e", "syscalls:sys_enter_openat")
+        during = count()
+        recording.stop()
+        self.assertEqual(without, 5000)
+        self.assertEqual(during, 5000)
+
+    def test_tracefs_is_left_as_it_was_found(self):
+        def mounts():
+            return pathlib.Path("/proc/self/mounts").read_text()
+        before = mounts()
+        Recording(self, "-e", ALLOC).stop()
+        self.assertEqual(mounts(), before)
+
+
+def main():
+    Case.build = pathlib.Path(sys.argv[1]).resolve()
+    check = subprocess.run([Case.build / "stackmap", "check"], capture_output=True, text=True, check=False)
+    if check.returncode != 0:
+        print(f"skipped: recording is not possible here\n{check.stdout}{check.stderr}")
+        return SKIP
+    names = [f"{name}Test" for name in sys.argv[2:]] or None
+    suite = unittest.defaultTestLoader.loadTestsFromNames(names, sys.modules["__main__"]) if names else \
+        unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    return 0 if result.wasSuccessful() and result.testsRun else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

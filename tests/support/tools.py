@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the live and cli tests share: running the commands, and waiting for what they say."""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+DEADLINE = 60  # seconds; a test that waits longer for an event has failed
+
+
+class Case(unittest.TestCase):
+    build = pathlib.Path()
+
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="stackmap_test."))
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+
+    def run_stackmap(self, *arguments, code=0, **options):
+        """Runs the command and checks its exit code."""
+        done = subprocess.run([self.build / "stackmap", *map(str, arguments)], capture_output=True, text=True,
+                              timeout=DEADLINE, check=False, **options)
+        self.assertEqual(done.returncode, code, f"{arguments}: {done.stderr}")
+        return done
+
+    def start(self, arguments, **options):
+        process = subprocess.Popen([str(a) for a in arguments], text=True, **options)
+
+        def end():
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream:
+                    stream.close()
+        self.addCleanup(end)
+        return process
+
+
+class Workload:
+    """A workload behind its gate: it waits before the work, and after it (tools/workload/gate.h)."""
+
+    def __init__(self, case, name, count):
+        self.process = case.start([case.build / "workloads" / name, "--gate", count], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE)
+        self.pid = self.process.pid
+        case.assertEqual(self.process.stdout.readline(), "ready\n")
+
+    def work(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline().split()[1])
+
+    def end(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return self.process.wait(DEADLINE)
+
+
+class Recording:
+    """`stackmap record`, from the moment it records until it is told to stop."""
+
+    def __init__(self, case, *arguments, name="w"):
+        self.case = case
+        self.base = case.dir / name
+        self.process = case.start([case.build / "stackmap", "record", "-o", self.base, *arguments],
+                                  stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        self.said = ""
+        for line in self.process.stderr:
+            self.said += line
+            if "stackmap: recording " in line:
+                return
+        case.fail(f"record did not begin: {self.said}")
+
+    def stop(self, code=0):
+        self.process.send_signal(signal.SIGINT)
+        self.said += self.process.stderr.read()
+        self.case.assertEqual(self.process.wait(DEADLINE), code, self.said)
+        return self
+
+    def ledger(self):
+        """The loss ledger's rows: event -> column -> count."""
+        rows = {}
+        columns = None
+        for line in self.case.run_stackmap("inspect", self.base).stdout.splitlines():
+            words = line.replace(",", "").split()
+            if words[:2] == ["event", "hits"]:
+                columns = ["hits", "filtered", "sent", "ring full", "busy", "missed", "other"]
+            elif columns and len(words) == 8 and re.fullmatch(r"[\w:]+", words[0]):
+                rows[words[0]] = dict(zip(columns, map(int, words[1:])))
+        return rows
+
+    def events(self):
+        """The numbers of events in the capture, by name."""
+        found = re.findall(r"^([\w:]+) +([\d,]+) events$", self.case.run_stackmap("inspect", "--verify", self.base).stdout,
+                           re.MULTILINE)
+        return {name: int(count.replace(",", "")) for name, count in found}
+
+    def map_records(self):
+        """The map file: (slot, generation) -> (ref, frames)."""
+        records = {}
+        for block in self.base.with_suffix(".map").read_text().split("stack_id ")[1:]:
+            head, *frames = block.rstrip("\n").split("\n")
+            slot, _, generation, _, ref, _, depth = head.split()
+            self.case.assertEqual(int(depth), len(frames))
+            records[int(slot), int(generation)] = (int(ref), tuple(f.removeprefix(" => ") for f in frames))
+        return records
+
+
+class PerfStat:
+    """perf stat, switched on and off when it is told to."""
+
+    def __init__(self, case, events, pid):
+        self.case = case
+        self.output = case.dir / "perf"
+        control, answer = case.dir / "control", case.dir / "answer"
+        os.mkfifo(control)
+        os.mkfifo(answer)
+        self.process = case.start(["perf", "stat", "-x,", "-o", self.output, "-D", "-1", "-p", pid,
+                                   "--control", f"fifo:{control},{answer}", *sum((["-e", e] for e in events), [])],
+                                  stdout=subprocess.DEVNULL)
+        self.control = open(control, "w", encoding="ascii")
+        self.answer = open(answer, encoding="ascii")
+        case.addCleanup(self.control.close)
+        case.addCleanup(self.answer.close)
+
+    def tell(self, word):
+        self.control.write(word + "\n")
+        self.control.flush()
+        # perf ends its answer with a NUL beside the line break.
+        self.case.assertEqual(self.answer.readline().strip("\n\0"), "ack")
+
+    def counts(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(DEADLINE)
+        counts = {}
+        for line in self.output.read_text().splitlines():
+            fields = line.split(",")
+            if len(fields) > 3 and fields[0].isdigit():
+                counts[fields[2]] = int(fields[0])
+        return counts
