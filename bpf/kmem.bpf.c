@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kmem events. Classic tracepoint programs: their stack walk starts at the tracepoint's caller, which measured 11 % cheaper in
- * all than a tp_btf program's walk through its own glue.
+ * kmem events. Classic tracepoint programs: their stack walk starts at the tracepoint's caller,
+ * which measured 11 % cheaper in all than a tp_btf program's walk through its own glue.
  */
 #include "sample.bpf.h"
 
@@ -10,7 +10,10 @@ static __always_inline __u32 clamp32(unsigned long value)
 	return value > 0xffffffffUL ? 0xffffffffU : value;
 }
 
-/* A string that the tracepoint's record holds: the low half of the locator is its offset in the record. */
+/*
+ * A string that the tracepoint's record holds: the low half of the locator is its offset in the
+ * record.
+ */
 static __always_inline void string_at(struct program_state *state, __u32 fields_size, void *ctx,
 				      __u32 locator)
 {
@@ -27,8 +30,8 @@ static __always_inline void string_at(struct program_state *state, __u32 fields_
 	} while (0)
 
 /*
- * The same from an older kernel's class. Read through a helper: were both loads plain, the compiler would merge them into one
- * from a computed place in the context, which the verifier refuses.
+ * The same from an older kernel's class. Read through a helper: were both loads plain, the compiler
+ * would merge them into one from a computed place in the context, which the verifier refuses.
  */
 #define ALLOC_FIELDS_OLD(fields, ctx)                                                              \
 	do {                                                                                       \
@@ -128,7 +131,8 @@ int kfree(void *ctx)
 	if (bpf_core_type_exists(struct trace_event_raw_kfree))
 		fields->pointer = (__u64)((struct trace_event_raw_kfree *)ctx)->ptr;
 	else
-		fields->pointer = (__u64)BPF_CORE_READ((struct trace_event_raw_kmem_free___old *)ctx, ptr);
+		fields->pointer =
+			(__u64)BPF_CORE_READ((struct trace_event_raw_kmem_free___old *)ctx, ptr);
 	sample_end(ctx, state, sizeof(*fields));
 	return PASS_ON;
 }
@@ -150,7 +154,8 @@ int kmem_cache_free(void *ctx)
 		if (bpf_core_field_exists(event->__data_loc_name))
 			string_at(state, sizeof(*fields), ctx, event->__data_loc_name);
 	} else {
-		fields->pointer = (__u64)BPF_CORE_READ((struct trace_event_raw_kmem_free___old *)ctx, ptr);
+		fields->pointer =
+			(__u64)BPF_CORE_READ((struct trace_event_raw_kmem_free___old *)ctx, ptr);
 	}
 	sample_end(ctx, state, sizeof(*fields));
 	return PASS_ON;
@@ -159,7 +164,8 @@ int kmem_cache_free(void *ctx)
 SEC("tracepoint/kmem/mm_page_alloc")
 int mm_page_alloc(struct trace_event_raw_mm_page_alloc *ctx)
 {
-	struct program_state *state = sample_begin(STACKMAP_MM_PAGE_ALLOC, STACKMAP_MM_PAGE_ALLOC, 0);
+	struct program_state *state =
+		sample_begin(STACKMAP_MM_PAGE_ALLOC, STACKMAP_MM_PAGE_ALLOC, 0);
 	struct stackmap_page_fields *fields;
 
 	if (!state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What every program does, once each: begin a sample (filter, buffer), take the stack, send, count. The programs differ in
- * their fields alone. The maps and settings are defined in stackmap.bpf.c.
+ * What every program does, once each: begin a sample (filter, buffer), take the stack, send, count.
+ * The programs differ in their fields alone. The maps and settings are defined in stackmap.bpf.c.
  */
 #ifndef STACKMAP_SAMPLE_BPF_H
 #define STACKMAP_SAMPLE_BPF_H
@@ -13,15 +13,22 @@
 
 #define FRAMES_DEFAULT 127
 #define FIELDS_MAX     32
-#define STRING_MASK    0x78 /* every size that a string can have; the largest value is the verifier's bound */
+/* Every size that a string can have; the largest value is the verifier's bound. */
+#define STRING_MASK 0x78
 
-/* A program's own buffer and counters on one CPU. An interrupt can run another program in the middle of this one. */
+/*
+ * A program's own buffer and counters on one CPU. An interrupt can run another program in the
+ * middle of this one.
+ */
 struct program_state {
 	struct stackmap_counters counters;
 	__u32 busy;
 	__u32 reserved;
 	struct stackmap_record_header header;
-	/* Fields, string and stacks. User space makes the map's value larger when the kernel's stacks are deeper. */
+	/*
+	 * Fields, string and stacks. User space makes the map's value larger when the kernel's
+	 * stacks are deeper.
+	 */
 	char body[FIELDS_MAX + STRING_MASK + FRAMES_DEFAULT * 8];
 };
 
@@ -38,7 +45,10 @@ struct programs_map {
 	__type(value, struct program_state);
 };
 
-/* The threads to record, when that is narrowed. The value says whether its children are to be recorded too. */
+/*
+ * The threads to record, when that is narrowed. The value says whether its children are to be
+ * recorded too.
+ */
 struct targets_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -50,14 +60,14 @@ extern struct ring_map ring SEC(".maps");
 extern struct programs_map programs SEC(".maps");
 extern struct targets_map targets SEC(".maps");
 
-extern const volatile __u32 profiler_tgid; /* left out */
-extern const volatile __u32 stack_bytes;   /* of the deepest stack to take */
-extern const volatile bool narrowed;	   /* record only `targets` */
+extern const volatile __u32 profiler_tgid;		 /* left out */
+extern const volatile __u32 stack_bytes;		 /* of the deepest stack to take */
+extern const volatile bool narrowed;			 /* record only `targets` */
 extern const volatile bool selected[STACKMAP_FIRST_ANY]; /* the kinds asked for as events */
 
 /*
- * A classic tracepoint program's return value also decides whether perf's own users of the tracepoint get the event: 1 lets
- * them.
+ * A classic tracepoint program's return value also decides whether perf's own users of the
+ * tracepoint get the event: 1 lets them.
  */
 #define PASS_ON 1
 
@@ -71,7 +81,10 @@ static __always_inline bool is_target(__u32 tid)
 	return bpf_map_lookup_elem(&targets, &tid) != NULL;
 }
 
-/* Takes the buffer; NULL if it is in use. The caller gives it back with sample_end() or sample_drop(). */
+/*
+ * Takes the buffer; NULL if it is in use. The caller gives it back with sample_end() or
+ * sample_drop().
+ */
 static __always_inline bool state_take(struct program_state *state)
 {
 	if (state->busy) {
@@ -93,8 +106,8 @@ static __always_inline void header_fill(struct program_state *state, __u8 kind, 
 }
 
 /*
- * Begins a sample of `kind`, with its state at `index`, about the current thread and `subject` (another one, or 0). NULL if
- * it is filtered or the buffer is busy; that is counted.
+ * Begins a sample of `kind`, with its state at `index`, about the current thread and `subject`
+ * (another one, or 0). NULL if it is filtered or the buffer is busy; that is counted.
  */
 static __always_inline struct program_state *sample_begin(__u8 kind, __u32 index, __u32 subject)
 {
@@ -140,7 +153,8 @@ static __always_inline void sample_send(void *ctx, struct program_state *state, 
 static __always_inline void sample_string(struct program_state *state, __u32 fields_size,
 					  const void *from)
 {
-	long length = bpf_probe_read_kernel_str(state->body + fields_size, STACKMAP_STRING_SIZE, from);
+	long length =
+		bpf_probe_read_kernel_str(state->body + fields_size, STACKMAP_STRING_SIZE, from);
 
 	if (length > 0)
 		state->header.string_size = (length + 7) & ~7;

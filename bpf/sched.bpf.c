@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * sched events. Switches and wake-ups are classic tracepoint programs, like kmem's. The life of tasks is taken by tp_btf
- * programs: they are rare, they see the task itself (its process, its new name), and they do not share the classic programs'
- * recursion guard, so the task table misses none.
+ * sched events. Switches and wake-ups are classic tracepoint programs, like kmem's. The life of
+ * tasks is taken by tp_btf programs: they are rare, they see the task itself (its process, its new
+ * name), and they do not share the classic programs' recursion guard, so the task table misses
+ * none.
  */
 #include "sample.bpf.h"
 #include <bpf/bpf_tracing.h>
@@ -60,8 +61,8 @@ int sched_wakeup_new(struct trace_event_raw_sched_wakeup_template *ctx)
 }
 
 /*
- * Begins a record about `task`. It is for the task table alone if the event was not asked for or is filtered; the table needs
- * every task, so there is no filter on that.
+ * Begins a record about `task`. It is for the task table alone if the event was not asked for or is
+ * filtered; the table needs every task, so there is no filter on that.
  */
 static __always_inline struct program_state *task_begin(__u8 kind, struct task_struct *task,
 							__u32 old_tid)
@@ -133,8 +134,8 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 }
 
 /*
- * Loaded when recording is narrowed. An exiting thread still frees memory and switches away after sched_process_exit, so it
- * stays a target until the kernel lets go of it, and of its number.
+ * Loaded when recording is narrowed. An exiting thread still frees memory and switches away after
+ * sched_process_exit, so it stays a target until the kernel lets go of it, and of its number.
  */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(sched_process_free, struct task_struct *task)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The maps and settings that the programs share, and the program for any tracepoint that has none of its own. */
+/*
+ * The maps and settings that the programs share, and the program for any tracepoint that has none
+ * of its own.
+ */
 #include "sample.bpf.h"
 
 struct ring_map ring SEC(".maps");

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The one contract between the BPF programs and user space: what a record in the perf ring looks like, and the counters.
+ * The one contract between the BPF programs and user space: what a record in the perf ring looks
+ * like, and the counters.
  *
  * A record is, in this order and without gaps:
  *
  *   struct stackmap_record_header      24 bytes
  *   the fields of its kind             a multiple of 8 bytes, see below
- *   a string, NUL-terminated           header.string_size bytes, a multiple of 8, 0 if there is none; what follows the
- *                                      NUL is undefined
- *   the kernel stack                   header.kernel_stack bytes if that is positive, __u64 each, innermost first
- *   the user stack                     header.user_stack bytes if that is positive, likewise
+ *   a string, NUL-terminated           header.string_size bytes, a multiple of 8, 0 if there is
+ * none; what follows the NUL is undefined the kernel stack                   header.kernel_stack
+ * bytes if that is positive, __u64 each, innermost first the user stack header.user_stack bytes if
+ * that is positive, likewise
  *
- * header.size is the length of all that. It is not what the ring's reader is told: perf pads raw data.
- * Byte order is the machine's. Numbers are append-only: a retired one leaves a hole.
+ * header.size is the length of all that. It is not what the ring's reader is told: perf pads raw
+ * data. Byte order is the machine's. Numbers are append-only: a retired one leaves a hole.
  */
 #ifndef STACKMAP_RECORD_H
 #define STACKMAP_RECORD_H
@@ -21,7 +22,10 @@
 #include <linux/types.h>
 #endif
 
-/* Kinds. Each is also the index of its program's state (struct stackmap_counters) in the map `programs`. */
+/*
+ * Kinds. Each is also the index of its program's state (struct stackmap_counters) in the map
+ * `programs`.
+ */
 enum stackmap_kind {
 	STACKMAP_KMALLOC = 1,
 	STACKMAP_KMEM_CACHE_ALLOC = 2,
@@ -39,7 +43,10 @@ enum stackmap_kind {
 	STACKMAP_KMALLOC_NODE = 14,
 	STACKMAP_KMEM_CACHE_ALLOC_NODE = 15,
 	STACKMAP_TASK_RENAME = 16, /* for the task table only */
-	/* Any other tracepoint: kind is STACKMAP_ANY, its own number is in the fields, and its state is at that number. */
+	/*
+	 * Any other tracepoint: kind is STACKMAP_ANY, its own number is in the fields, and its
+	 * state is at that number.
+	 */
 	STACKMAP_ANY = 31,
 	STACKMAP_FIRST_ANY = 32,
 };
@@ -50,8 +57,8 @@ enum {
 	STACKMAP_STRING_SIZE = 64,   /* the longest string, NUL included; longer ones are cut */
 	STACKMAP_MAX_FRAMES = 1023,  /* so that a stack's size fits the header's field */
 	/*
-	 * In kernel_stack: this record is for the task table alone; the event was not asked for, or was filtered. Otherwise
-	 * a negative size is -errno of the stack walk.
+	 * In kernel_stack: this record is for the task table alone; the event was not asked for, or
+	 * was filtered. Otherwise a negative size is -errno of the stack walk.
 	 */
 	STACKMAP_TASK_ONLY = -32768,
 };
@@ -67,7 +74,10 @@ struct stackmap_record_header {
 	__u32 tgid;
 };
 
-/* KMALLOC, KMALLOC_NODE, KMEM_CACHE_ALLOC, KMEM_CACHE_ALLOC_NODE (string: the cache's name, where the kernel gives it) */
+/*
+ * KMALLOC, KMALLOC_NODE, KMEM_CACHE_ALLOC, KMEM_CACHE_ALLOC_NODE (string: the cache's name, where
+ * the kernel gives it)
+ */
 struct stackmap_alloc_fields {
 	__u64 pointer;	       /* 0: the allocation failed */
 	__u32 bytes_requested; /* 0xffffffff: that or more */
@@ -92,7 +102,8 @@ struct stackmap_page_fields {
 
 /* SCHED_SWITCH: the header's thread is the one that is switched out */
 struct stackmap_switch_fields {
-	__u32 prev_state; /* as the tracepoint gives it: 1 S, 2 D, 4 T, 8 t, ...; 0 R; 0x100 preempted */
+	__u32 prev_state; /* as the tracepoint gives it: 1 S, 2 D, 4 T, 8 t, ...; 0 R; 0x100
+			     preempted */
 	__u32 next_tid;
 	__s32 prev_prio;
 	__s32 next_prio;
@@ -110,7 +121,8 @@ struct stackmap_wakeup_fields {
 struct stackmap_task_fields {
 	__u32 tid; /* the child; the one that runs from now on; that exits; that is renamed */
 	__u32 tgid;
-	__u32 old_tid; /* EXEC: the number of the thread that called it; FORK: the parent's process */
+	__u32 old_tid; /* EXEC: the number of the thread that called it; FORK: the parent's process
+			*/
 	__s32 prio;    /* EXIT */
 	char comm[STACKMAP_COMM_SIZE];
 };
@@ -122,14 +134,15 @@ struct stackmap_any_fields {
 };
 
 /*
- * How the runs of a program ended, per program and CPU. With the program's recursion misses (struct bpf_prog_info) they add
- * up to the times that the tracepoint fired.
+ * How the runs of a program ended, per program and CPU. With the program's recursion misses (struct
+ * bpf_prog_info) they add up to the times that the tracepoint fired.
  */
 struct stackmap_counters {
 	__u64 filtered;	    /* left out by a filter, before the stack was walked */
 	__u64 sent;	    /* put in the ring */
 	__u64 ring_full;    /* -ENOSPC from the ring */
-	__u64 output_error; /* any other error from the ring: its CPU has none (-ENOENT), or it was taken offline */
+	__u64 output_error; /* any other error from the ring: its CPU has none (-ENOENT), or it was
+			       taken offline */
 	__u64 scratch_busy; /* the program's buffer was in use on this CPU */
 	__u64 reserved[3];
 };

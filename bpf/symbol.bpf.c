@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The kernel's own name of an address. Run through BPF_PROG_TEST_RUN; it also works where /proc/kallsyms shows no addresses
- * (kptr_restrict). An object of its own, so that names can be had without loading the rest.
+ * The kernel's own name of an address. Run through BPF_PROG_TEST_RUN; it also works where
+ * /proc/kallsyms shows no addresses (kptr_restrict). An object of its own, so that names can be had
+ * without loading the rest.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 
-#define TEXT_SIZE 256 /* KSYM_SYMBOL_LEN of older kernels; a longer name is cut, and said to be: see `length` */
+#define TEXT_SIZE                                                                                  \
+	256 /* KSYM_SYMBOL_LEN of older kernels; a longer name is cut, and said to be: see         \
+	       `length` */
 
 struct request {
 	__u64 address;
@@ -24,8 +27,10 @@ int name_address(struct request *request)
 	__u64 address = request->address;
 
 	if (request->is_return)
-		symbol_length = bpf_snprintf(symbol_text, TEXT_SIZE, "%pB", &address, sizeof(address));
+		symbol_length =
+			bpf_snprintf(symbol_text, TEXT_SIZE, "%pB", &address, sizeof(address));
 	else
-		symbol_length = bpf_snprintf(symbol_text, TEXT_SIZE, "%pS", &address, sizeof(address));
+		symbol_length =
+			bpf_snprintf(symbol_text, TEXT_SIZE, "%pS", &address, sizeof(address));
 	return 0;
 }

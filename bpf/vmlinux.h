@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kernel types that the programs read, by hand and minimal: only the fields that are used. Their places are relocated at
- * load time (CO-RE), so neither order nor omissions matter, and one header serves every kernel and architecture.
+ * The kernel types that the programs read, by hand and minimal: only the fields that are used.
+ * Their places are relocated at load time (CO-RE), so neither order nor omissions matter, and one
+ * header serves every kernel and architecture.
  */
 #ifndef __VMLINUX_H__
 #define __VMLINUX_H__

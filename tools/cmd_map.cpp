@@ -22,7 +22,8 @@ Result<int> map(const Options& options) {
   STACKMAP_TRY_VALUE(capture, open_capture(options.input));
   STACKMAP_TRY(write_output(options.output, options.force, [&](TextWriter& out) -> Result<void> {
     STACKMAP_TRY_VALUE(stacks, capture.counted_stacks());
-    write_map_file(stacks, [&](uint64_t address) { return capture.symbol_text(address); }, out);
+    write_map_file(
+        stacks, [&](uint64_t address) { return capture.symbol_text(address); }, out);
     return {};
   }));
   tell_damage(capture);

@@ -175,7 +175,8 @@ Result<uint64_t> write_map(const Output& output) {
   STACKMAP_TRY_VALUE(capture, Capture::open(output.capture));
   STACKMAP_TRY_VALUE(stacks, capture.counted_stacks());
   STACKMAP_TRY(write_output(output.map, true, [&](TextWriter& out) -> Result<void> {
-    write_map_file(stacks, [&](uint64_t address) { return capture.symbol_text(address); }, out);
+    write_map_file(
+        stacks, [&](uint64_t address) { return capture.symbol_text(address); }, out);
     return {};
   }));
   return stacks.size();
@@ -183,8 +184,9 @@ Result<uint64_t> write_map(const Output& output) {
 
 // The closing line, the map file, and what was lost.
 Result<int> finish(const Options& options, const Output& output, const CollectorResult& result) {
-  std::string closing = fmt::format("{} events, {} stacks in {:.1f} s", human_count(result.total.events),
-                                    human_count(result.total.stacks), static_cast<double>(result.total.elapsed_ns) / 1e9);
+  std::string closing =
+      fmt::format("{} events, {} stacks in {:.1f} s", human_count(result.total.events),
+                  human_count(result.total.stacks), static_cast<double>(result.total.elapsed_ns) / 1e9);
   if (output.map.empty()) {
     closing += fmt::format(", {} to stdout", human_size(result.total.bytes));
   } else {
@@ -257,8 +259,9 @@ Result<int> record(const Options& options) {
 void add_record(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("record", "Record events with their stacks: NAME.smc and NAME.map");
-  command->add_option("-e,--event", options->events,
-                      "What to record: kmem, sched (both by default), category:name or a glob; may be repeated")
+  command
+      ->add_option("-e,--event", options->events,
+                   "What to record: kmem, sched (both by default), category:name or a glob; may be repeated")
       ->type_name("EVENT");
   command->add_flag("-a,--all", options->all, "Every process (the default)");
   command->add_option("-p,--pid", options->processes, "Only these processes and what they start, comma-separated")
@@ -276,16 +279,18 @@ void add_record(CLI::App& app, Action& action) {
       ->type_name("N")
       ->capture_default_str();
   command->add_option("--max-depth", options->max_depth, "Frames of a stack; 0: the kernel's limit")->type_name("N");
-  command->add_option("--flush", options->flush, "What a crash can cost at most")->type_name("TIME")->capture_default_str();
-  command->add_option("--max-loss", options->max_loss, "Fail (exit 3) if more than this share of the events is lost, in percent")
+  command->add_option("--flush", options->flush, "What a crash can cost at most")
+      ->type_name("TIME")
+      ->capture_default_str();
+  command
+      ->add_option("--max-loss", options->max_loss,
+                   "Fail (exit 3) if more than this share of the events is lost, in percent")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 100.0));
   command->add_flag("-q,--quiet", options->quiet, "No notes, errors alone");
   command->add_flag("-v,--verbose", options->verbose, "Show what libbpf says");
   command->add_option("COMMAND", options->command, "After --: run this, and stop when it ends");
-  command->callback([&action, options] {
-    action = [options] { return record(*options); };
-  });
+  command->callback([&action, options] { action = [options] { return record(*options); }; });
 }
 
 }  // namespace stackmap

@@ -20,7 +20,8 @@ Result<int> stat(const std::string& input) {
     for (const std::string_view prefix : {"map.", "fallback."}) {
       for (const auto& [name, value] : capture.ledger().entries()) {
         if (name.starts_with(prefix)) {
-          const std::string key = prefix == "map." ? name.substr(prefix.size()) : "fallback_" + name.substr(prefix.size());
+          const std::string key =
+              prefix == "map." ? name.substr(prefix.size()) : "fallback_" + name.substr(prefix.size());
           out.write(fmt::format("{}: {}\n", key, value));
         }
       }

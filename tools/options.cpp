@@ -30,12 +30,13 @@ void tell_damage(const Capture& capture) {
     log_warning(text + "; what is whole is used");
   }
   if (!damage.closed) {
-    log_warning(capture.name() + " has no end: it is still being written, or its recorder was killed; "
-                                 "what is missing at the end cannot be told");
+    log_warning(capture.name() +
+                " has no end: it is still being written, or its recorder was killed; "
+                "what is missing at the end cannot be told");
   }
   if (damage.unknown_blocks != 0) {
-    log_warning(fmt::format("{} has {} blocks of a later version, which are skipped", capture.name(),
-                            damage.unknown_blocks));
+    log_warning(
+        fmt::format("{} has {} blocks of a later version, which are skipped", capture.name(), damage.unknown_blocks));
   }
 }
 
@@ -80,7 +81,8 @@ Result<Filter> FilterOptions::filter(const Capture& capture) const {
   Filter filter;
   for (const std::string& list : events) {
     for (const std::string_view part : split(list, ',')) {
-      const std::string pattern = part.find(':') == std::string_view::npos ? std::string(part) + ":*" : std::string(part);
+      const std::string pattern =
+          part.find(':') == std::string_view::npos ? std::string(part) + ":*" : std::string(part);
       bool found = false;
       for (const EventType& type : capture.event_types()) {
         if (::fnmatch(pattern.c_str(), type.full_name().c_str(), 0) == 0) {

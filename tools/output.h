@@ -10,8 +10,8 @@
 
 namespace stackmap {
 
-// Runs `write` with a writer for `path` ("" or "-": stdout). A file comes into place whole or not at all; one that exists is
-// refused unless `force`. A reader of stdout that goes away early is no error.
+// Runs `write` with a writer for `path` ("" or "-": stdout). A file comes into place whole or not at all; one that
+// exists is refused unless `force`. A reader of stdout that goes away early is no error.
 Result<void> write_output(const std::string& path, bool force, const std::function<Result<void>(TextWriter&)>& write);
 
 // Whether a file of that name would be overwritten: kExists, with what to do.

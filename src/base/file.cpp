@@ -49,8 +49,7 @@ class PosixReadableFile final : public ReadableFile {
   Result<size_t> read_at(uint64_t offset, std::span<std::byte> bytes) const override {
     size_t done = 0;
     while (done < bytes.size()) {
-      const ssize_t n =
-          ::pread(fd_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+      const ssize_t n = ::pread(fd_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
       if (n < 0) {
         if (errno == EINTR) {
           continue;
@@ -122,8 +121,7 @@ Result<std::unique_ptr<ReadableFile>> open_file(const std::string& path) {
     STACKMAP_TRY_VALUE(bytes, read_text_fd(fd.get(), path, size_t{4} << 30));
     return memory_file(std::move(bytes), path);
   }
-  return std::unique_ptr<ReadableFile>(
-      new PosixReadableFile(std::move(fd), static_cast<uint64_t>(st.st_size), path));
+  return std::unique_ptr<ReadableFile>(new PosixReadableFile(std::move(fd), static_cast<uint64_t>(st.st_size), path));
 }
 
 std::unique_ptr<ReadableFile> memory_file(std::string bytes, std::string name) {
@@ -144,9 +142,7 @@ Result<ReplacingFile> ReplacingFile::create(const std::string& path, mode_t mode
 }
 
 ReplacingFile::ReplacingFile(ReplacingFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      temporary_(std::exchange(other.temporary_, {})),
-      file_(std::move(other.file_)) {}
+    : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})), file_(std::move(other.file_)) {}
 
 ReplacingFile::~ReplacingFile() {
   if (!temporary_.empty()) {

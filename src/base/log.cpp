@@ -20,13 +20,19 @@ void put(const std::string& line) {
 
 }  // namespace
 
-void log_error(const std::string& text) { put("stackmap: " + text + "\n"); }
-void log_warning(const std::string& text) { put("stackmap: warning: " + text + "\n"); }
+void log_error(const std::string& text) {
+  put("stackmap: " + text + "\n");
+}
+void log_warning(const std::string& text) {
+  put("stackmap: warning: " + text + "\n");
+}
 void log_note(const std::string& text) {
   if (!quiet_flag.load(std::memory_order_relaxed)) {
     put("stackmap: " + text + "\n");
   }
 }
-void set_quiet(bool quiet) { quiet_flag.store(quiet, std::memory_order_relaxed); }
+void set_quiet(bool quiet) {
+  quiet_flag.store(quiet, std::memory_order_relaxed);
+}
 
 }  // namespace stackmap

@@ -95,21 +95,22 @@ class [[nodiscard]] Result<void> {
 
 }  // namespace stackmap
 
-// Returns the error of a Result from the enclosing function. The name is unique, since the expression may hold another one.
+// Returns the error of a Result from the enclosing function. The name is unique, since the expression may hold another
+// one.
 #define STACKMAP_TRY(expression) STACKMAP_TRY_AS(STACKMAP_JOIN(result_, __COUNTER__), expression)
-#define STACKMAP_TRY_AS(name, expression)       \
-  do {                                          \
-    if (auto name = (expression); !name) {      \
-      return std::move(name).error();           \
-    }                                           \
+#define STACKMAP_TRY_AS(name, expression)  \
+  do {                                     \
+    if (auto name = (expression); !name) { \
+      return std::move(name).error();      \
+    }                                      \
   } while (false)
 #define STACKMAP_JOIN(a, b) STACKMAP_JOIN_NOW(a, b)
 #define STACKMAP_JOIN_NOW(a, b) a##b
 
 // Declares `name` from the value of a Result, or returns its error.
-#define STACKMAP_TRY_VALUE(name, expression)    \
-  auto name##_result = (expression);            \
-  if (!name##_result) {                         \
-    return std::move(name##_result).error();    \
-  }                                             \
+#define STACKMAP_TRY_VALUE(name, expression) \
+  auto name##_result = (expression);         \
+  if (!name##_result) {                      \
+    return std::move(name##_result).error(); \
+  }                                          \
   auto name = std::move(name##_result).value()

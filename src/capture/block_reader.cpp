@@ -20,9 +20,12 @@ BlockReader::BlockReader(const ReadableFile& file) : file_(file), zstd_(ZSTD_cre
   }
 }
 
-BlockReader::~BlockReader() { (void)ZSTD_freeDCtx(zstd_); }
+BlockReader::~BlockReader() {
+  (void)ZSTD_freeDCtx(zstd_);
+}
 
-// The offset of the next bytes that look like the start of a block, at or after `from`; the file's size if there are none.
+// The offset of the next bytes that look like the start of a block, at or after `from`; the file's size if there are
+// none.
 uint64_t BlockReader::find_next(uint64_t from) const {
   constexpr size_t kWindow = size_t{1} << 20;
   const std::string_view needle(reinterpret_cast<const char*>(kBlockStart.data()), kBlockStart.size());
@@ -82,8 +85,8 @@ Result<std::vector<FoundBlock>> BlockReader::scan(ScanFaults& faults) {
         faults.missing_blocks += header.sequence - expected;
       }
       const uint64_t end = at + kBlockHeaderBytes + header.stored_bytes;
-      // A block that was cut short, with others behind it, does not end where one begins. Then what lies inside its stated
-      // length is looked at too; whether its own payload is whole, its checksum tells.
+      // A block that was cut short, with others behind it, does not end where one begins. Then what lies inside its
+      // stated length is looked at too; whether its own payload is whole, its checksum tells.
       blocks.push_back({at, header});
       at = end == size || starts_block(end) ? end : std::min(end, find_next(at + kBlockHeaderBytes));
       continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the good blocks of a file, whatever happened to it, and reads their payloads. Allocates at most kMaxRawBlock plus the
-// stored size of one block, and never more than the file's size for what is stored.
+// Finds the good blocks of a file, whatever happened to it, and reads their payloads. Allocates at most kMaxRawBlock
+// plus the stored size of one block, and never more than the file's size for what is stored.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,9 @@ BlockWriter::BlockWriter(std::unique_ptr<WritableFile> file, uint64_t capture_id
   }
 }
 
-BlockWriter::~BlockWriter() { (void)ZSTD_freeCCtx(zstd_); }
+BlockWriter::~BlockWriter() {
+  (void)ZSTD_freeCCtx(zstd_);
+}
 
 Result<void> BlockWriter::write(BlockHeader header, std::string_view payload) {
   assert(payload.size() <= kMaxRawBlock);

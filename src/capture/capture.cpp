@@ -172,14 +172,30 @@ Result<Capture> Capture::open(std::unique_ptr<ReadableFile> file) {
   return Capture(std::move(state));
 }
 
-const std::string& Capture::name() const { return state_->file->name(); }
-const CaptureInfo& Capture::info() const { return state_->info; }
-const std::vector<EventType>& Capture::event_types() const { return state_->types; }
-const TaskTable& Capture::tasks() const { return state_->tasks; }
-const Ledger& Capture::ledger() const { return state_->ledger; }
-const Damage& Capture::damage() const { return state_->damage; }
-const std::vector<BlockInfo>& Capture::blocks() const { return state_->blocks; }
-uint64_t Capture::event_count() const { return state_->events; }
+const std::string& Capture::name() const {
+  return state_->file->name();
+}
+const CaptureInfo& Capture::info() const {
+  return state_->info;
+}
+const std::vector<EventType>& Capture::event_types() const {
+  return state_->types;
+}
+const TaskTable& Capture::tasks() const {
+  return state_->tasks;
+}
+const Ledger& Capture::ledger() const {
+  return state_->ledger;
+}
+const Damage& Capture::damage() const {
+  return state_->damage;
+}
+const std::vector<BlockInfo>& Capture::blocks() const {
+  return state_->blocks;
+}
+uint64_t Capture::event_count() const {
+  return state_->events;
+}
 
 const EventType* Capture::event_type(uint16_t id) const {
   for (const EventType& type : state_->types) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capture, read. open() reads every table (event types, stacks, symbols, tasks, strings, ledger) and checks every block
-// header; the events themselves are read when they are asked for, block by block. Memory follows the tables, not the
-// events.
+// A capture, read. open() reads every table (event types, stacks, symbols, tasks, strings, ledger) and checks every
+// block header; the events themselves are read when they are asked for, block by block. Memory follows the tables, not
+// the events.
 //
-// Damage is never fatal as long as the file is a capture at all: a damaged block is skipped, a torn tail is the end, and
-// damage() says what was dropped. An event whose stack went with a damaged block has a cookie that stack() does not know;
-// it never gets another stack.
+// Damage is never fatal as long as the file is a capture at all: a damaged block is skipped, a torn tail is the end,
+// and damage() says what was dropped. An event whose stack went with a damaged block has a cookie that stack() does not
+// know; it never gets another stack.
 //
 // Not thread-safe, except that two Capture objects are independent.
 #pragma once
@@ -31,12 +31,12 @@ namespace stackmap {
 
 struct CaptureInfo {
   HostInfo host;
-  std::string tool;              // "stackmap 0.1.0"
-  std::string command;           // of the recorder, its arguments joined by spaces
-  std::string symbol_source;     // who named the frames
-  uint32_t map_capacity = 0;     // stacks a generation
-  uint32_t max_depth = 0;        // frames a stack
-  uint64_t ring_bytes = 0;       // a CPU
+  std::string tool;                  // "stackmap 0.1.0"
+  std::string command;               // of the recorder, its arguments joined by spaces
+  std::string symbol_source;         // who named the frames
+  uint32_t map_capacity = 0;         // stacks a generation
+  uint32_t max_depth = 0;            // frames a stack
+  uint64_t ring_bytes = 0;           // a CPU
   std::vector<ClockAnchor> anchors;  // at the start, and at later flushes
   bool operator==(const CaptureInfo&) const;
 };
@@ -49,14 +49,14 @@ struct CapturedStack {
 
 // What could not be read.
 struct Damage {
-  uint64_t bad_blocks = 0;       // header or checksum wrong, or contents that contradict the format
-  uint64_t bytes_skipped = 0;    // between good blocks
-  uint64_t torn_bytes = 0;       // an unfinished block at the end
-  uint64_t unknown_blocks = 0;   // of a kind that this version does not know: skipped, not damage
-  uint64_t missing_blocks = 0;   // gaps in the sequence numbers
-  uint64_t events_lost = 0;      // events of blocks whose header was whole but whose contents were not
-  bool closed = false;           // the end block is there: the recorder stopped cleanly
-  std::string first;             // the first fault, with its offset in the file; empty if there is none
+  uint64_t bad_blocks = 0;      // header or checksum wrong, or contents that contradict the format
+  uint64_t bytes_skipped = 0;   // between good blocks
+  uint64_t torn_bytes = 0;      // an unfinished block at the end
+  uint64_t unknown_blocks = 0;  // of a kind that this version does not know: skipped, not damage
+  uint64_t missing_blocks = 0;  // gaps in the sequence numbers
+  uint64_t events_lost = 0;     // events of blocks whose header was whole but whose contents were not
+  bool closed = false;          // the end block is there: the recorder stopped cleanly
+  std::string first;            // the first fault, with its offset in the file; empty if there is none
   bool any() const { return bad_blocks + bytes_skipped + torn_bytes + missing_blocks != 0; }
 };
 
@@ -104,8 +104,8 @@ class Capture {
   // Events as the block headers count them.
   uint64_t event_count() const;
 
-  // Every event, in the order of the file: in order of time within one CPU, not across CPUs. Damaged blocks are skipped and
-  // counted in damage(). The callback returns false to stop.
+  // Every event, in the order of the file: in order of time within one CPU, not across CPUs. Damaged blocks are skipped
+  // and counted in damage(). The callback returns false to stop.
   Result<void> for_each_event(const std::function<bool(const Event&)>& callback) const;
 
  private:

@@ -26,7 +26,8 @@ CaptureWriter::CaptureWriter(std::unique_ptr<WritableFile> file, Options options
     : options_(options),
       blocks_(std::move(file), options.capture_id != 0 ? options.capture_id : random_id(), options.zstd_level) {}
 
-Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(std::unique_ptr<WritableFile> file, const CaptureInfo& info,
+Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(std::unique_ptr<WritableFile> file,
+                                                             const CaptureInfo& info,
                                                              const std::vector<EventType>& types, Options options) {
   std::unique_ptr<CaptureWriter> writer(new CaptureWriter(std::move(file), options));
   std::string payload;
@@ -63,7 +64,9 @@ uint64_t CaptureWriter::string_id(std::string_view text) {
   return it->second;
 }
 
-void CaptureWriter::add_task(TaskRecord record) { tasks_.push_back(std::move(record)); }
+void CaptureWriter::add_task(TaskRecord record) {
+  tasks_.push_back(std::move(record));
+}
 
 void CaptureWriter::add_stack(Cookie cookie, std::span<const uint64_t> frames) {
   if (stacks_.count != 0 && stacks_generation_ != cookie.generation()) {
@@ -105,9 +108,9 @@ Result<void> CaptureWriter::flush_tasks() {
     std::string payload;
     BlockHeader header;
     header.kind = static_cast<uint16_t>(BlockKind::kTasks);
-    const auto [first, last] = std::minmax_element(
-        tasks_.begin() + static_cast<ptrdiff_t>(done), tasks_.end(),
-        [](const TaskRecord& a, const TaskRecord& b) { return a.time_ns < b.time_ns; });
+    const auto [first, last] =
+        std::minmax_element(tasks_.begin() + static_cast<ptrdiff_t>(done), tasks_.end(),
+                            [](const TaskRecord& a, const TaskRecord& b) { return a.time_ns < b.time_ns; });
     header.first_ns = first->time_ns;
     header.last_ns = last->time_ns;
     size_t end = done;

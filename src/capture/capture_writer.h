@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a capture. Tables and events are collected and written in blocks, tables before the events that need them, so that
-// any prefix of the file that ends with a block can be read.
+// Writes a capture. Tables and events are collected and written in blocks, tables before the events that need them, so
+// that any prefix of the file that ends with a block can be read.
 //
 // Not thread-safe. After a failed write the pending entries are kept and written again by the next flush.
 #pragma once
@@ -42,9 +42,9 @@ class CaptureWriter {
   void add_stack(Cookie cookie, std::span<const uint64_t> frames);
   void add_symbol(uint64_t address, const KernelSymbol& symbol);
 
-  // Collects an event; its fields must be as many as its type has, and its strings and its stack must have been added. A full
-  // block, or a cookie of another generation than the ones before it, makes it write what is pending first. On an error the
-  // event was not taken.
+  // Collects an event; its fields must be as many as its type has, and its strings and its stack must have been added.
+  // A full block, or a cookie of another generation than the ones before it, makes it write what is pending first. On
+  // an error the event was not taken.
   Result<void> add_event(const Event& event);
 
   // Writes all that is pending, and the ledger and an anchor if `ledger` is given.

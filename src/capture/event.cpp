@@ -17,7 +17,9 @@ std::vector<FieldType> alloc_fields(bool named) {
   return fields;
 }
 
-std::vector<FieldType> wakeup_fields() { return {{"pid", kTid}, {"prio", kSigned}, {"target_cpu", kSigned}}; }
+std::vector<FieldType> wakeup_fields() {
+  return {{"pid", kTid}, {"prio", kSigned}, {"target_cpu", kSigned}};
+}
 
 }  // namespace
 

@@ -28,7 +28,9 @@ constexpr uint32_t kMaxType = 4095;
 // A stack of a fallback; far above what a kernel gives, and a bound on what hostile bytes can ask for.
 constexpr uint64_t kMaxFallbackDepth = 65536;
 
-uint64_t delta(uint64_t value, uint64_t before) { return zigzag(static_cast<int64_t>(value - before)); }
+uint64_t delta(uint64_t value, uint64_t before) {
+  return zigzag(static_cast<int64_t>(value - before));
+}
 
 }  // namespace
 
@@ -102,8 +104,8 @@ void EventBlockEncoder::add(const Event& event) {
 }
 
 size_t EventBlockEncoder::bytes() const {
-  return types_.size() + cpus_.size() + times_.size() + tids_.size() + states_.size() + cookies_.size() + slots_.size() +
-         fallbacks_.size() + errors_.size() + field_bytes_;
+  return types_.size() + cpus_.size() + times_.size() + tids_.size() + states_.size() + cookies_.size() +
+         slots_.size() + fallbacks_.size() + errors_.size() + field_bytes_;
 }
 
 void EventBlockEncoder::finish(std::string& out) {
@@ -249,9 +251,9 @@ bool EventBlockDecoder::State::read_event(const FieldCount& field_count, std::ve
     cpus.resize(cpu_number + 1);
   }
   Cpu& cpu = cpus[cpu_number];
-  const uint64_t time_ns =
-      (cpu.used ? cpu.time_ns : base_ns) + static_cast<uint64_t>(fixed[kTimeColumn].svarint());
-  const uint32_t tid = static_cast<uint32_t>((cpu.used ? cpu.tid : 0) + static_cast<uint64_t>(fixed[kTidColumn].svarint()));
+  const uint64_t time_ns = (cpu.used ? cpu.time_ns : base_ns) + static_cast<uint64_t>(fixed[kTimeColumn].svarint());
+  const uint32_t tid =
+      static_cast<uint32_t>((cpu.used ? cpu.tid : 0) + static_cast<uint64_t>(fixed[kTidColumn].svarint()));
   cpu = {true, time_ns, tid};
   event.time_ns = time_ns;
   event.tid = tid;

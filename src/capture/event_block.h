@@ -45,8 +45,8 @@ class Column {
 // Collects the events of one block.
 class EventBlockEncoder {
  public:
-  // `event.cpu` must not exceed kMaxBlockCpu, its type not 4095, and it must have at most kFieldColumnsPerType fields. All the
-  // cookies of a block are of one generation.
+  // `event.cpu` must not exceed kMaxBlockCpu, its type not 4095, and it must have at most kFieldColumnsPerType fields.
+  // All the cookies of a block are of one generation.
   void add(const Event& event);
 
   uint32_t events() const { return events_; }
@@ -93,8 +93,9 @@ class EventBlockDecoder {
  public:
   using FieldCount = std::function<size_t(uint16_t type)>;  // of a type; 0 for an unknown one
 
-  // Calls `callback` for every event; it returns false to stop. `generation` and `count` are the block header's. kCorrupt if the
-  // payload contradicts the format: events before that place have been handed over then, so check first where that matters.
+  // Calls `callback` for every event; it returns false to stop. `generation` and `count` are the block header's.
+  // kCorrupt if the payload contradicts the format: events before that place have been handed over then, so check first
+  // where that matters.
   Result<bool> decode(std::span<const std::byte> payload, uint32_t generation, uint32_t count,
                       const FieldCount& field_count, const std::function<bool(const Event&)>& callback);
 

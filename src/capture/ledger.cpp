@@ -22,13 +22,17 @@ void Ledger::set(std::string name, uint64_t value) {
   }
 }
 
-void Ledger::add(std::string_view name, uint64_t value) { set(std::string(name), get(name) + value); }
+void Ledger::add(std::string_view name, uint64_t value) {
+  set(std::string(name), get(name) + value);
+}
 
 uint64_t Ledger::get(std::string_view name) const {
   const auto it = find_in(entries_, name);
   return it == entries_.end() ? 0 : it->second;
 }
 
-bool Ledger::has(std::string_view name) const { return find_in(entries_, name) != entries_.end(); }
+bool Ledger::has(std::string_view name) const {
+  return find_in(entries_, name) != entries_.end();
+}
 
 }  // namespace stackmap

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The payloads of the table blocks (FORMAT.md sections 2 and 3), each way. Encoders append to a payload; decoders return
-// kCorrupt when the bytes contradict the format, and then what they filled so far is good.
+// The payloads of the table blocks (FORMAT.md sections 2 and 3), each way. Encoders append to a payload; decoders
+// return kCorrupt when the bytes contradict the format, and then what they filled so far is good.
 #pragma once
 
 #include <cstdint>

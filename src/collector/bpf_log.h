@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libbpf prints, kept for the error message; shown as it comes with --verbose. Process-wide, as libbpf's own hook is.
-// Thread-safe.
+// What libbpf prints, kept for the error message; shown as it comes with --verbose. Process-wide, as libbpf's own hook
+// is. Thread-safe.
 #pragma once
 
 #include <string>

@@ -35,7 +35,9 @@ Result<std::unique_ptr<BpfNamer>> BpfNamer::create() {
   return std::unique_ptr<BpfNamer>(new BpfNamer(skeleton));
 }
 
-BpfNamer::~BpfNamer() { symbol_bpf::destroy(skeleton_); }
+BpfNamer::~BpfNamer() {
+  symbol_bpf::destroy(skeleton_);
+}
 
 Result<std::string> BpfNamer::text(uint64_t address, AddressKind kind) {
   Request request = {address, kind == AddressKind::kReturn ? 1U : 0U};

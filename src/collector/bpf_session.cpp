@@ -29,7 +29,8 @@ Error load_error(int errnum) {
     return errno_error_of(errnum, "cannot load BPF programs", "run as root, outside of a restricted container");
   }
   // EACCES is the verifier's, which a kernel that lacks something gives too.
-  Error error = errno_error_of(errnum, "cannot load the BPF programs", "'stackmap check' shows what this kernel offers");
+  Error error =
+      errno_error_of(errnum, "cannot load the BPF programs", "'stackmap check' shows what this kernel offers");
   error.kind = errnum == ENOMEM ? ErrorKind::kFailed : ErrorKind::kUnsupported;
   if (!log.empty()) {
     error.context += " (" + log + ")";
@@ -37,8 +38,8 @@ Error load_error(int errnum) {
   return error;
 }
 
-// Returns when every program that was running at the time of the call has ended: programs run with preemption off, or inside
-// RCU, and this call waits for both on all CPUs.
+// Returns when every program that was running at the time of the call has ended: programs run with preemption off, or
+// inside RCU, and this call waits for both on all CPUs.
 void wait_for_programs() {
   if (::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0) {
     return;
@@ -125,7 +126,9 @@ BpfSession::~BpfSession() {
   stackmap_bpf::destroy(skeleton_);
 }
 
-int BpfSession::ring_map_fd() const { return bpf_map__fd(skeleton_->maps.ring); }
+int BpfSession::ring_map_fd() const {
+  return bpf_map__fd(skeleton_->maps.ring);
+}
 
 Result<void> BpfSession::add_target(uint32_t tid, bool inherit) {
   const uint32_t value = inherit ? 1 : 0;
@@ -142,8 +145,8 @@ Result<void> BpfSession::attach_tracepoint(const TraceFs& tracefs, const Tracepo
   attr.size = sizeof(attr);
   attr.type = PERF_TYPE_TRACEPOINT;
   attr.config = id;
-  // The program runs for every hit on every CPU, whatever the event is bound to. Bound to this process, the event itself
-  // costs the traced ones nothing.
+  // The program runs for every hit on every CPU, whatever the event is bound to. Bound to this process, the event
+  // itself costs the traced ones nothing.
   Fd event(static_cast<int>(::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
   if (!event.valid()) {
     return errno_error("cannot open the tracepoint " + tracepoint.full_name(),
@@ -171,8 +174,8 @@ Result<void> BpfSession::attach(const TraceFs& tracefs) {
         continue;
       }
       if (!task_table) {
-        STACKMAP_TRY(attach_tracepoint(tracefs, {std::string(kind.category), std::string(kind.name)},
-                                       program_of(kind), 0));
+        STACKMAP_TRY(
+            attach_tracepoint(tracefs, {std::string(kind.category), std::string(kind.name)}, program_of(kind), 0));
         continue;
       }
       bpf_link* link = bpf_program__attach(program_of(kind));

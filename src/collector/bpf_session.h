@@ -38,7 +38,8 @@ class BpfSession {
   Result<void> add_target(uint32_t tid, bool inherit);
   // The task table's programs first, then the events.
   Result<void> attach(const TraceFs& tracefs);
-  // Detaches, and waits until no program runs any more: the counters are final then, and the rings hold all that was sent.
+  // Detaches, and waits until no program runs any more: the counters are final then, and the rings hold all that was
+  // sent.
   void detach();
   // By event, over all CPUs.
   Result<std::vector<KernelEventCounters>> counters() const;

@@ -146,8 +146,8 @@ Result<void> Recording::open_capture(uint32_t frames) {
   recorder_options.namer = namer_.get();
   recorder_options.find_task = [](uint32_t tid, uint64_t time_ns) { return read_proc_task(tid, time_ns); };
   STACKMAP_TRY_VALUE(file, hooks_.open_file());
-  STACKMAP_TRY_VALUE(writer, CaptureWriter::create(std::move(file), info,
-                                                   Recorder::event_types(recorder_options.any_events), {}));
+  STACKMAP_TRY_VALUE(
+      writer, CaptureWriter::create(std::move(file), info, Recorder::event_types(recorder_options.any_events), {}));
   writer_ = std::move(writer);
   recorder_ = std::make_unique<Recorder>(std::move(recorder_options), *map_, *writer_);
   return {};
@@ -242,8 +242,8 @@ Result<void> Recording::watch(int fd, Source source) {
   return {};
 }
 
-// A ring of half a megabyte is full within milliseconds of a busy CPU: who drains it must not wait in line for a processor. The
-// command has been started before and keeps its own priority.
+// A ring of half a megabyte is full within milliseconds of a busy CPU: who drains it must not wait in line for a
+// processor. The command has been started before and keeps its own priority.
 void run_ahead_of_others() {
   (void)::setpriority(PRIO_PROCESS, 0, -20);  // without it recording works, and may lose more
 }
@@ -303,8 +303,8 @@ Result<void> Recording::flush() {
 
 Progress Recording::progress(const std::vector<KernelEventCounters>& kernel) const {
   const RecorderCounters& counters = recorder_->counters();
-  return {monotonic_ns() - started_ns_, counters.recorded(), recorder_->stacks_stored(),
-          lost_events(kernel, counters), writer_->bytes_written()};
+  return {monotonic_ns() - started_ns_, counters.recorded(), recorder_->stacks_stored(), lost_events(kernel, counters),
+          writer_->bytes_written()};
 }
 
 // Returns false when recording is to end.

@@ -61,9 +61,9 @@ class Collector {
     std::function<void(const std::string&)> note;  // for people
   };
 
-  // Records until SIGINT, SIGTERM or SIGHUP, the end of the command, or the end of the duration, whichever is first. Blocks these
-  // signals in the calling thread and leaves them blocked. When the capture cannot be written any more it stops, and the error
-  // says how much of it is good.
+  // Records until SIGINT, SIGTERM or SIGHUP, the end of the command, or the end of the duration, whichever is first.
+  // Blocks these signals in the calling thread and leaves them blocked. When the capture cannot be written any more it
+  // stops, and the error says how much of it is good.
   static Result<CollectorResult> run(const CollectorOptions& options, const Hooks& hooks);
 };
 

@@ -97,8 +97,7 @@ class Selector {
 
 }  // namespace
 
-Result<EventSelection> select_events(const std::vector<std::string>& specs,
-                                     const std::vector<Tracepoint>& available) {
+Result<EventSelection> select_events(const std::vector<std::string>& specs, const std::vector<Tracepoint>& available) {
   Selector selector(available);
   if (specs.empty()) {
     STACKMAP_TRY(selector.add("kmem"));

@@ -39,8 +39,8 @@ class Check {
   void host() {
     const auto info = read_host_info();
     if (info) {
-      add(State::kOk, "kernel", fmt::format("{} {}, pages of {}", info->kernel_release, info->machine,
-                                            human_size(info->page_size)));
+      add(State::kOk, "kernel",
+          fmt::format("{} {}, pages of {}", info->kernel_release, info->machine, human_size(info->page_size)));
       add(info->kernel_build_id.empty() ? State::kReduced : State::kOk, "build id",
           info->kernel_build_id.empty() ? "none: another host's symbols cannot be told apart" : info->kernel_build_id);
     }

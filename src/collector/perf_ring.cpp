@@ -65,10 +65,16 @@ Result<std::unique_ptr<PerfRing>> PerfRing::create(int map_fd, uint64_t bytes, C
   return ring;
 }
 
-PerfRing::~PerfRing() { perf_buffer__free(buffer_); }
+PerfRing::~PerfRing() {
+  perf_buffer__free(buffer_);
+}
 
-int PerfRing::epoll_fd() const { return perf_buffer__epoll_fd(buffer_); }
-size_t PerfRing::rings() const { return perf_buffer__buffer_cnt(buffer_); }
+int PerfRing::epoll_fd() const {
+  return perf_buffer__epoll_fd(buffer_);
+}
+size_t PerfRing::rings() const {
+  return perf_buffer__buffer_cnt(buffer_);
+}
 
 Result<void> PerfRing::drain() {
   const int error = perf_buffer__consume(buffer_);

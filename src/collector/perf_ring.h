@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The per-CPU perf rings that the BPF programs write into. Woken by watermark, never per record: measured, a wake-up per
-// record is eleven times slower than the same work with a watermark. Not thread-safe.
+// The per-CPU perf rings that the BPF programs write into. Woken by watermark, never per record: measured, a wake-up
+// per record is eleven times slower than the same work with a watermark. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ class PerfRing {
     std::function<void(uint32_t cpu, uint64_t count)> lost;
   };
 
-  // Opens a ring of `bytes` (a power of two of at least a page) on every online CPU, whatever their numbers, and puts it in the
-  // map. To be done before any program is attached.
+  // Opens a ring of `bytes` (a power of two of at least a page) on every online CPU, whatever their numbers, and puts
+  // it in the map. To be done before any program is attached.
   static Result<std::unique_ptr<PerfRing>> create(int map_fd, uint64_t bytes, Callbacks callbacks);
   ~PerfRing();
   PerfRing(const PerfRing&) = delete;
@@ -31,8 +31,8 @@ class PerfRing {
 
   // Readable when a ring has passed its watermark.
   int epoll_fd() const;
-  // Hands over what is in the rings when it is called; what comes meanwhile waits for the next call, so this returns also while
-  // records pour in.
+  // Hands over what is in the rings when it is called; what comes meanwhile waits for the next call, so this returns
+  // also while records pour in.
   Result<void> drain();
   size_t rings() const;
 

@@ -22,8 +22,7 @@ constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 // A tracefs that is mounted nowhere, as a descriptor.
 Fd private_tracefs() {
   const Fd context(static_cast<int>(::syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC)));
-  if (!context.valid() ||
-      ::syscall(SYS_fsconfig, context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
+  if (!context.valid() || ::syscall(SYS_fsconfig, context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
     return Fd();
   }
   return Fd(static_cast<int>(::syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY)));

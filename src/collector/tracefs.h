@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's list of tracepoints. Uses tracefs where it is mounted; where it is not, a mount of its own that nobody else
-// sees and that goes with the process. Changes nothing. Thread-safe.
+// The kernel's list of tracepoints. Uses tracefs where it is mounted; where it is not, a mount of its own that nobody
+// else sees and that goes with the process. Changes nothing. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,8 @@ struct KernelSymbol {
   std::string text(uint64_t address) const;
 };
 
-// The inverse of text(): what the kernel's "%pS" and "%pB" give. Text that is no symbol (a bare address) is an unknown one.
+// The inverse of text(): what the kernel's "%pS" and "%pB" give. Text that is no symbol (a bare address) is an unknown
+// one.
 KernelSymbol parse_kernel_symbol(std::string_view text);
 
 // How an address came to be a frame. A return address is looked up as address - 1, so that a call which ends a function

@@ -33,7 +33,8 @@ struct TaskRecord {
 };
 
 struct TaskName {
-  std::string comm;   // "<idle>" for thread 0, "<...>" for a thread that nothing is known of (both as ftrace prints them)
+  std::string
+      comm;  // "<idle>" for thread 0, "<...>" for a thread that nothing is known of (both as ftrace prints them)
   uint32_t tgid = 0;  // the thread's own number if nothing is known
 };
 
@@ -53,7 +54,8 @@ class TaskTable {
   std::unordered_map<uint32_t, std::vector<TaskRecord>> by_tid_;
 };
 
-// Every thread of this machine, as kSeen records of the given time. A thread that goes away while it is read is left out.
+// Every thread of this machine, as kSeen records of the given time. A thread that goes away while it is read is left
+// out.
 Result<std::vector<TaskRecord>> read_proc_tasks(uint64_t time_ns, const std::string& proc = "/proc");
 // One thread; kNotFound if it is gone.
 Result<TaskRecord> read_proc_task(uint32_t tid, uint64_t time_ns, const std::string& proc = "/proc");

@@ -49,7 +49,9 @@ static_assert(kMaxSampleFrames == STACKMAP_MAX_FRAMES);
 
 }  // namespace
 
-std::span<const KindInfo> kinds() { return kKinds; }
+std::span<const KindInfo> kinds() {
+  return kKinds;
+}
 
 const KindInfo* find_kind(SampleKind kind) {
   for (const KindInfo& info : kKinds) {

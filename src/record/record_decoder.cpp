@@ -18,7 +18,9 @@ T load(std::span<const std::byte> bytes) {
   return value;
 }
 
-uint64_t extend(int32_t value) { return static_cast<uint64_t>(int64_t{value}); }
+uint64_t extend(int32_t value) {
+  return static_cast<uint64_t>(int64_t{value});
+}
 
 void set_fields(Sample& sample, std::initializer_list<uint64_t> values, int8_t string_field = -1) {
   size_t n = 0;
@@ -29,7 +31,9 @@ void set_fields(Sample& sample, std::initializer_list<uint64_t> values, int8_t s
   sample.string_field = string_field;
 }
 
-std::string_view text_before_nul(const char* text, size_t limit) { return {text, strnlen(text, limit)}; }
+std::string_view text_before_nul(const char* text, size_t limit) {
+  return {text, strnlen(text, limit)};
+}
 
 // Bytes of the fields of a kind; 0 if there is no such kind.
 size_t fields_size(uint8_t kind) {
@@ -195,8 +199,8 @@ std::optional<Reject> RecordDecoder::decode(std::span<const std::byte> bytes, ui
   const bool task_only = header.kernel_stack == STACKMAP_TASK_ONLY;
   const int16_t kernel_size = task_only ? int16_t{0} : header.kernel_stack;
   const auto stack_bytes = [](int16_t size) { return size > 0 ? static_cast<size_t>(size) : 0; };
-  const size_t parts = sizeof(header) + field_bytes + header.string_size + stack_bytes(kernel_size) +
-                       stack_bytes(header.user_stack);
+  const size_t parts =
+      sizeof(header) + field_bytes + header.string_size + stack_bytes(kernel_size) + stack_bytes(header.user_stack);
   if (parts != header.size || stack_bytes(kernel_size) % 8 != 0 || stack_bytes(header.user_stack) % 8 != 0) {
     return Reject::kBadSize;
   }

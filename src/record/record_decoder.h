@@ -25,8 +25,8 @@ std::string_view reject_name(Reject reason);
 // Not thread-safe: one decoder a reader thread.
 class RecordDecoder {
  public:
-  // Decodes one record into `sample`, whose views point into `bytes` and into the decoder and are valid until the next call.
-  // `bytes` may be longer than the record (perf pads it). On a rejection `sample` is unspecified.
+  // Decodes one record into `sample`, whose views point into `bytes` and into the decoder and are valid until the next
+  // call. `bytes` may be longer than the record (perf pads it). On a rejection `sample` is unspecified.
   std::optional<Reject> decode(std::span<const std::byte> bytes, uint32_t cpu, Sample& sample);
 
  private:

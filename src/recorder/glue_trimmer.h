@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes off the frames of the tracing itself at the leaf of a stack, by their symbols, so that one code path is one stack
-// whatever attached to the tracepoint. Not thread-safe.
+// Takes off the frames of the tracing itself at the leaf of a stack, by their symbols, so that one code path is one
+// stack whatever attached to the tracepoint. Not thread-safe.
 #pragma once
 
 #include <array>

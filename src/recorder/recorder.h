@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ring bytes in, capture out: decodes a record, gives its stack a cookie, keeps the task table, and writes. Knows no BPF and
-// no files but the capture it is given. Counts everything that it does not write.
+// Ring bytes in, capture out: decodes a record, gives its stack a cookie, keeps the task table, and writes. Knows no
+// BPF and no files but the capture it is given. Counts everything that it does not write.
 //
 // Not thread-safe.
 #pragma once

@@ -221,7 +221,7 @@ void add_notes(const AggregateTotals& totals, Profile& profile) {
 
 std::string errno_name(int errnum) {
   const char* name = ::strerrorname_np(errnum);
-  return name != nullptr && errnum != 0 ? std::string(name) : std::to_string(errnum);
+  return name != nullptr ? std::string(name) : std::to_string(errnum);
 }
 
 Result<Aggregate> aggregate(const EventSource& source, const Filter& filter, const AggregateOptions& options) {

@@ -123,4 +123,17 @@ std::string cut_to_columns(std::string_view text, size_t columns) {
   return std::string(text.substr(0, end)) + "…";
 }
 
+std::vector<std::string> wrap_text(std::string_view text, size_t columns) {
+  std::vector<std::string> lines;
+  for (const std::string_view word : split(text, ' ')) {
+    if (lines.empty() || text_columns(lines.back()) + 1 + text_columns(word) > columns) {
+      lines.push_back(cut_to_columns(word, columns));
+    } else {
+      lines.back() += ' ';
+      lines.back() += word;
+    }
+  }
+  return lines;
+}
+
 }  // namespace stackmap

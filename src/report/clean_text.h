@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stackmap {
 
@@ -22,5 +23,8 @@ size_t text_columns(std::string_view text);
 // The beginning of `text` that fits `columns`, with a "…" at its end if that is not all of it; empty if not even that
 // fits.
 std::string cut_to_columns(std::string_view text, size_t columns);
+
+// Lines of at most `columns`, broken at spaces; a word that is longer is cut.
+std::vector<std::string> wrap_text(std::string_view text, size_t columns);
 
 }  // namespace stackmap

@@ -89,20 +89,6 @@ std::string px(double value) {
   return text;
 }
 
-// Breaks at spaces; a word longer than a line is cut.
-std::vector<std::string> wrap(std::string_view text, size_t columns) {
-  std::vector<std::string> lines;
-  for (const std::string_view word : split(text, ' ')) {
-    if (lines.empty() || text_columns(lines.back()) + 1 + text_columns(word) > columns) {
-      lines.push_back(cut_to_columns(word, columns));
-    } else {
-      lines.back() += ' ';
-      lines.back() += word;
-    }
-  }
-  return lines;
-}
-
 uint32_t shade(std::string_view name) {
   uint32_t hash = 2166136261U;  // FNV-1a, the same everywhere, unlike std::hash
   for (const char c : name) {
@@ -185,7 +171,7 @@ class FlameSvg {
   }
 
   void add_lines(std::vector<std::string>& lines, std::string_view text) {
-    for (std::string& line : wrap(clean_text(text), columns_)) {
+    for (std::string& line : wrap_text(clean_text(text), columns_)) {
       lines.push_back(std::move(line));
     }
   }

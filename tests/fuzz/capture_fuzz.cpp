@@ -19,7 +19,9 @@ uint32_t load32(const std::string& bytes, size_t at) {
   std::memcpy(&value, bytes.data() + at, 4);
   return value;
 }
-void store32(std::string& bytes, size_t at, uint32_t value) { std::memcpy(bytes.data() + at, &value, 4); }
+void store32(std::string& bytes, size_t at, uint32_t value) {
+  std::memcpy(bytes.data() + at, &value, 4);
+}
 
 void mend_checksums(std::string& bytes) {
   const std::string start(reinterpret_cast<const char*>(kBlockStart.data()), kBlockStart.size());

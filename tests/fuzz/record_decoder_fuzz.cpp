@@ -22,7 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const char c : sample.string) {
       sum += static_cast<unsigned char>(c);
     }
-    const size_t parts = (sample.kernel_stack.frames.size() + sample.user_stack.frames.size()) * 8 + sample.string.size();
+    const size_t parts =
+        (sample.kernel_stack.frames.size() + sample.user_stack.frames.size()) * 8 + sample.string.size();
     if (parts > size || sample.field_count > Sample::kMaxFields || sum == 1) {
       return parts > size ? (std::abort(), 0) : 0;
     }

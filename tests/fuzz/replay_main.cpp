@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzz target on every file of a folder, and on 2,000 inputs made from these by flipping, cutting, repeating and joining,
-// from a fixed seed. A crash, a sanitizer's report or an abort() fails the test.
+// Runs a fuzz target on every file of a folder, and on 2,000 inputs made from these by flipping, cutting, repeating and
+// joining, from a fixed seed. A crash, a sanitizer's report or an abort() fails the test.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

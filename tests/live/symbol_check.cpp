@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds /proc/kallsyms against the kernel's own "%pS" and "%pB": at the first byte of every symbol, one before and after, in the
-// middle, and at the last byte. Names of BPF programs are left out (kallsyms does not say where an image ends), and counted.
+// Holds /proc/kallsyms against the kernel's own "%pS" and "%pB": at the first byte of every symbol, one before and
+// after, in the middle, and at the last byte. Names of BPF programs are left out (kallsyms does not say where an image
+// ends), and counted.
 #include <cstdio>
 #include <fstream>
 #include <set>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file in memory whose writes fail when they are told to: the disk is full, or breaks, or takes a part of what it gets.
+// A file in memory whose writes fail when they are told to: the disk is full, or breaks, or takes a part of what it
+// gets.
 #pragma once
 
 #include <cerrno>
@@ -13,10 +14,10 @@ namespace stackmap_test {
 struct Disk {
   std::string bytes;
   size_t appends = 0;
-  size_t fail_at = SIZE_MAX;    // the append of this number, from 0, fails
-  bool keep_failing = false;    // and all after it
+  size_t fail_at = SIZE_MAX;  // the append of this number, from 0, fails
+  bool keep_failing = false;  // and all after it
   int errnum = ENOSPC;
-  size_t take = 0;              // bytes of the failing append that still arrive
+  size_t take = 0;  // bytes of the failing append that still arrive
   bool truncate_fails = false;
   size_t syncs = 0;
 };

@@ -123,6 +123,18 @@ TEST_CASE("each state of a stack has its place", "[aggregate]") {
   CHECK(result.totals.counted == 7);
 }
 
+TEST_CASE("stacks of different kinds with one number stay apart", "[aggregate]") {
+  test::FakeEvents source = named_source();
+  source.add(kKfree, {1});                           // none: 0
+  source.add(kKfree, {1}, source.fallback({0x10}));  // the first fallback: 0
+  source.add(kKfree, {1}, source.fallback({0x30}));  // the second one: 1
+  source.add(kKfree, {1}, source.error(EPERM));      // 1
+  CHECK(stacks_of(run(source).profile) == Stacks{{"bash;[no stack]", {1, 1}},
+                                                 {"bash;kmalloc_leaf", {1, 1}},
+                                                 {"bash;entry", {1, 1}},
+                                                 {"bash;[stack error EPERM]", {1, 1}}});
+}
+
 TEST_CASE("the root is the name at the time of the event", "[aggregate]") {
   test::FakeEvents source = named_source();
   source.task_table.add({500, TaskChange::kExec, 1, 1, 0, "gcc"});
@@ -196,9 +208,11 @@ TEST_CASE("names are looked up once a stack, not once an event", "[aggregate]") 
   source.stacks[Cookie(1, 1)] = {0x10};
   source.stacks[Cookie(1, 2)] = {0x20};
   for (int i = 0; i < 1000; ++i) {
-    source.add(kKfree, {1}, source.cookie(1, i % 2 == 0 ? 1 : 2), 1 + static_cast<uint32_t>(i) % 2);
+    source.add(kKfree, {1}, source.cookie(1, i % 2 == 0 ? 1 : 2), 1 + static_cast<uint32_t>(i / 2) % 2);
   }
-  CHECK(run(source).profile.total_value() == 1000);
+  const Profile profile = run(source).profile;
+  CHECK(profile.size() == 4);
+  CHECK(profile.total_value() == 1000);
   CHECK(source.stack_lookups == 2);
 }
 

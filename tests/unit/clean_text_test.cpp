@@ -47,4 +47,11 @@ TEST_CASE("columns and cutting", "[clean_text]") {
   CHECK(cut_to_columns("", 0).empty());
 }
 
+TEST_CASE("text is broken at spaces", "[clean_text]") {
+  CHECK(wrap_text("aa bb cc", 5) == std::vector<std::string>{"aa bb", "cc"});
+  CHECK(wrap_text("aa bb cc", 4) == std::vector<std::string>{"aa", "bb", "cc"});
+  CHECK(wrap_text("a longerword b", 5) == std::vector<std::string>{"a", "long…", "b"});
+  CHECK(wrap_text("日本 語", 6) == std::vector<std::string>{"日本", "語"});  // seven columns in all
+}
+
 }  // namespace stackmap

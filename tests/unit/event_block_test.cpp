@@ -24,7 +24,9 @@ struct Owned {
   }
 };
 
-size_t field_count(uint16_t type) { return type == 1 ? 0 : type == 2 ? 3 : type == 4095 ? 16 : 0; }
+size_t field_count(uint16_t type) {
+  return type == 1 ? 0 : type == 2 ? 3 : type == 4095 ? 16 : 0;
+}
 
 void check_equal(const Event& a, const Event& b) {
   REQUIRE(a.time_ns == b.time_ns);
@@ -81,14 +83,15 @@ struct Decoded {
 Decoded decode(const std::string& payload, uint32_t count) {
   Decoded decoded;
   EventBlockDecoder decoder;
-  decoded.ok = decoder
-                   .decode(bytes_of(payload), 7, count, field_count,
-                           [&](const Event& e) {
-                             decoded.events.push_back({e, {e.fields.begin(), e.fields.end()},
-                                                       {e.stack.frames.begin(), e.stack.frames.end()}});
-                             return true;
-                           })
-                   .ok();
+  decoded.ok =
+      decoder
+          .decode(bytes_of(payload), 7, count, field_count,
+                  [&](const Event& e) {
+                    decoded.events.push_back(
+                        {e, {e.fields.begin(), e.fields.end()}, {e.stack.frames.begin(), e.stack.frames.end()}});
+                    return true;
+                  })
+          .ok();
   return decoded;
 }
 
@@ -163,18 +166,17 @@ TEST_CASE("the payload is the bytes of FORMAT.md, by hand") {
   encoder.add(event);
   std::string payload;
   encoder.finish(payload);
-  const std::string by_hand =
-      std::string("\x02\xe8\x07\x0a", 4)             // 2 events, base 1000, 10 columns
-      + std::string("\x00\x02\x02\x02", 4)           // type: 2 2
-      + std::string("\x01\x02\x02\x02", 4)           // CPU: 2 2
-      + std::string("\x02\x02\x00\x14", 4)           // time: +0, +10
-      + std::string("\x03\x02\x0a\x01", 4)           // thread: +5, -1
-      + std::string("\x04\x02\x01\x01", 4)           // stack: cookie, cookie
-      + std::string("\x05\x02\x00\x00", 4)           // cookie: index 0 twice
-      + std::string("\x06\x02\xac\x02", 4)           // slot 300, once
-      + std::string("\x60\x02\x02\x00", 4)           // column 64 + 16 x 2 = 96: +1, +0
-      + std::string("\x61\x02\x04\x02", 4)           // +2, +1
-      + std::string("\x62\x02\x06\x01", 4);          // +3, -1
+  const std::string by_hand = std::string("\x02\xe8\x07\x0a", 4)     // 2 events, base 1000, 10 columns
+                              + std::string("\x00\x02\x02\x02", 4)   // type: 2 2
+                              + std::string("\x01\x02\x02\x02", 4)   // CPU: 2 2
+                              + std::string("\x02\x02\x00\x14", 4)   // time: +0, +10
+                              + std::string("\x03\x02\x0a\x01", 4)   // thread: +5, -1
+                              + std::string("\x04\x02\x01\x01", 4)   // stack: cookie, cookie
+                              + std::string("\x05\x02\x00\x00", 4)   // cookie: index 0 twice
+                              + std::string("\x06\x02\xac\x02", 4)   // slot 300, once
+                              + std::string("\x60\x02\x02\x00", 4)   // column 64 + 16 x 2 = 96: +1, +0
+                              + std::string("\x61\x02\x04\x02", 4)   // +2, +1
+                              + std::string("\x62\x02\x06\x01", 4);  // +3, -1
   CHECK(payload == by_hand);
 }
 
@@ -210,7 +212,8 @@ TEST_CASE("cut or garbled payloads are refused and never read past their end") {
 
 TEST_CASE("a fallback of a hostile depth allocates nothing") {
   // One event of type 1 with a fallback of 2^40 frames.
-  const std::string payload = std::string("\x01\x00\x06", 3) + std::string("\x00\x01\x01\x01\x01\x00\x02\x01\x00\x03\x01\x00", 12) +
+  const std::string payload = std::string("\x01\x00\x06", 3) +
+                              std::string("\x00\x01\x01\x01\x01\x00\x02\x01\x00\x03\x01\x00", 12) +
                               std::string("\x04\x01\x02\x07\x06\x80\x80\x80\x80\x80\x20", 11);
   const auto decoded = decode(payload, 1);
   CHECK_FALSE(decoded.ok);

@@ -19,9 +19,7 @@ struct Directory {
   Directory() { REQUIRE(::mkdtemp(path.data()) != nullptr); }
   ~Directory() { std::filesystem::remove_all(path); }
   std::string operator/(const std::string& name) const { return path + "/" + name; }
-  size_t entries() const {
-    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(path), {}));
-  }
+  size_t entries() const { return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(path), {})); }
 };
 
 }  // namespace

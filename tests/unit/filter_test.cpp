@@ -37,8 +37,10 @@ TEST_CASE("an empty filter accepts everything", "[filter]") {
 }
 
 TEST_CASE("each list narrows, and they combine", "[filter]") {
-  CHECK(passes({.event_types = {1, 65535}}, 65535, 1, 0));
-  CHECK_FALSE(passes({.event_types = {1, 65535}}, 2, 1, 0));
+  CHECK(passes({.event_types = {3, 65535}}, 65535, 1, 0));
+  CHECK(passes({.event_types = {3, 65535}}, 3, 1, 0));
+  CHECK_FALSE(passes({.event_types = {3, 65535}}, 1, 1, 0));
+  CHECK_FALSE(passes({.event_types = {3, 65535}}, 2, 1, 0));
   CHECK(passes({.tids = {30, 11, 20}}, 1, 11, 0));
   CHECK_FALSE(passes({.tids = {30, 11, 20}}, 1, 10, 0));
   CHECK(passes({.tgids = {10}}, 1, 11, 0));

@@ -240,6 +240,12 @@ TEST_CASE("a label is cut to its frame before it is escaped, and left out where 
   const auto frames = frames_of(svg(profile));
   CHECK(find_frame(frames, "kmem_cache_alloc,").label == "kmem_cache_alloc");
   CHECK(find_frame(frames, "narrow,").label.empty());
+  Profile two_columns;
+  test::add_stack(two_columns, {"wide"}, 57);
+  test::add_stack(two_columns, {"x"}, 1);  // 20 px
+  const auto drawn = frames_of(svg(two_columns));
+  CHECK(find_frame(drawn, "x,").width > 14);
+  CHECK(find_frame(drawn, "x,").label.empty());
 }
 
 TEST_CASE("kinds have their own colours, the same every time", "[flame_svg]") {
@@ -262,20 +268,20 @@ TEST_CASE("kinds have their own colours, the same every time", "[flame_svg]") {
 TEST_CASE("narrow frames are not drawn, and the picture says what they weigh", "[flame_svg]") {
   Profile profile;
   test::add_stack(profile, {"big", "a"}, 1000000);
-  test::add_stack(profile, {"big", "a", "s1", "s2"}, 3);
+  test::add_stack(profile, {"big", "a", "s1", "s2", "s4"}, 3);
   test::add_stack(profile, {"small", "s3"}, 4);
   FlameSummary summary;
   const std::string text = svg(profile, {}, &summary);
   CHECK(summary.drawn == 3);  // all, big, a
-  CHECK(summary.pruned == 4);
+  CHECK(summary.pruned == 5);
   CHECK(summary.pruned_weight == 7);
   CHECK(frames_of(text).size() == 3);
-  CHECK(text.find("4 frames narrower than 0.1 px not drawn; their weight is 7 events (&lt;0.1%)") != std::string::npos);
+  CHECK(text.find("5 frames narrower than 0.1 px not drawn; their weight is 7 events (&lt;0.1%)") != std::string::npos);
   FlameOptions everything;
   everything.min_width = 0;
   const std::string whole = svg(profile, everything, &summary);
   CHECK(summary.pruned == 0);
-  CHECK(frames_of(whole).size() == 7);
+  CHECK(frames_of(whole).size() == 8);
   CHECK(whole.find("not drawn") == std::string::npos);
 }
 

@@ -15,7 +15,9 @@ std::vector<uint64_t> fields_of(const Sample& sample) {
   return {sample.fields.begin(), sample.fields.begin() + sample.field_count};
 }
 
-std::vector<uint64_t> frames_of(const RawStack& stack) { return {stack.frames.begin(), stack.frames.end()}; }
+std::vector<uint64_t> frames_of(const RawStack& stack) {
+  return {stack.frames.begin(), stack.frames.end()};
+}
 
 std::string cache_alloc() {
   return RecordBuilder(STACKMAP_KMEM_CACHE_ALLOC)
@@ -67,7 +69,8 @@ TEST_CASE("a negative stack size is an errno, not a stack") {
 TEST_CASE("kernel and user stack are told apart") {
   RecordDecoder decoder;
   Sample sample;
-  const std::string both = RecordBuilder(STACKMAP_KFREE).fields(stackmap_free_fields{8}).stack({1, 2}).user_stack({3}).bytes();
+  const std::string both =
+      RecordBuilder(STACKMAP_KFREE).fields(stackmap_free_fields{8}).stack({1, 2}).user_stack({3}).bytes();
   REQUIRE_FALSE(decoder.decode(bytes_of(both), 0, sample));
   CHECK(frames_of(sample.kernel_stack) == std::vector<uint64_t>{1, 2});
   CHECK(frames_of(sample.user_stack) == std::vector<uint64_t>{3});

@@ -59,10 +59,8 @@ struct Chain {
 
   void record(RecordBuilder builder, uint32_t cpu = 0) { recorder->on_record(bytes_of(builder.bytes()), cpu); }
   void kfree(uint64_t time, uint32_t tid, std::vector<uint64_t> stack, uint64_t pointer = 64) {
-    record(RecordBuilder(STACKMAP_KFREE)
-               .fields(stackmap_free_fields{pointer})
-               .at(time, tid, tid)
-               .stack(std::move(stack)));
+    record(
+        RecordBuilder(STACKMAP_KFREE).fields(stackmap_free_fields{pointer}).at(time, tid, tid).stack(std::move(stack)));
   }
   Capture close() {
     REQUIRE(recorder->close({}));
@@ -158,7 +156,10 @@ TEST_CASE("a stack as deep as was asked for may have been deeper, and is counted
 TEST_CASE("a thread's names follow its forks, execs and renames, by time") {
   Chain chain;
   chain.record(RecordBuilder(STACKMAP_SCHED_PROCESS_FORK).at(100, 1, 1).fields(task(60, 60, 1, "parent")));
-  chain.record(RecordBuilder(STACKMAP_SCHED_PROCESS_EXEC).at(200, 60, 60).fields(task(60, 60, 60, "after exec")).string("/bin/x"));
+  chain.record(RecordBuilder(STACKMAP_SCHED_PROCESS_EXEC)
+                   .at(200, 60, 60)
+                   .fields(task(60, 60, 60, "after exec"))
+                   .string("/bin/x"));
   chain.record(RecordBuilder(STACKMAP_TASK_RENAME).at(300, 60, 60).fields(task(60, 60, 0, "renamed")));
   const Capture capture = chain.close();
   CHECK(capture.tasks().name(60, 150).comm == "parent");
@@ -194,8 +195,10 @@ TEST_CASE("threads that are there at the start are in the capture once an event 
     chain.recorder->add_seen_task({5, TaskChange::kSeen, tid, 80, 1, "t" + std::to_string(tid)});
   }
   chain.kfree(10, 81, {1});
-  chain.record(RecordBuilder(STACKMAP_SCHED_SWITCH).fields(stackmap_switch_fields{1, 82, 120, 120}).at(11, 81, 81).stack({1}));
-  chain.record(RecordBuilder(STACKMAP_SCHED_WAKEUP).fields(stackmap_wakeup_fields{83, 120, 0, 0}).at(12, 81, 81).stack({1}));
+  chain.record(
+      RecordBuilder(STACKMAP_SCHED_SWITCH).fields(stackmap_switch_fields{1, 82, 120, 120}).at(11, 81, 81).stack({1}));
+  chain.record(
+      RecordBuilder(STACKMAP_SCHED_WAKEUP).fields(stackmap_wakeup_fields{83, 120, 0, 0}).at(12, 81, 81).stack({1}));
   const Capture capture = chain.close();
   CHECK(capture.tasks().name(81, 1).comm == "t81");
   CHECK(capture.tasks().name(82, 11).comm == "t82");
@@ -215,7 +218,8 @@ TEST_CASE("cache names and files are strings of the capture") {
   };
   const std::string longest(STACKMAP_STRING_SIZE - 1, 'n');
   // Two names that begin alike share a place in the recorder's memory of strings.
-  for (const std::string& name : {std::string("proc_inode_cache"), std::string("proc_inode_cachf"), longest, std::string("proc_inode_cache")}) {
+  for (const std::string& name :
+       {std::string("proc_inode_cache"), std::string("proc_inode_cachf"), longest, std::string("proc_inode_cache")}) {
     chain.record(alloc(name));
   }
   const Capture capture = chain.close();

@@ -74,7 +74,10 @@ TEST_CASE("resolve prints the stack of that generation, or says that it is not t
         "              sh-5       [000] .....     0.000001: <stack_id 0 gen 1> not in the capture\n");
   CHECK(totals.missing_stacks == 1);
   CHECK(totals.printed == 2);
-  CHECK(script(source, {}, &totals).find("not in") == std::string::npos);
+  const std::string cookies = script(source, {}, &totals);
+  CHECK(cookies.find("<stack_id 0 gen 2>\n") != std::string::npos);
+  CHECK(cookies.find("<stack_id 0 gen 1>\n") != std::string::npos);
+  CHECK(cookies.find("<stack trace>") == std::string::npos);
   CHECK(totals.missing_stacks == 0);
 }
 

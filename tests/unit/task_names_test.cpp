@@ -14,8 +14,11 @@ TEST_CASE("what a thread is called follows time as the task table has it", "[tas
   table.add({400, TaskChange::kExit, 5, 5, 0, ""});
   table.add({500, TaskChange::kFork, 5, 9, 1, "reused"});
   table.add({0, TaskChange::kSeen, 6, 6, 1, "one"});
+  table.add({100, TaskChange::kFork, 8, 8, 1, "same"});
+  table.add({200, TaskChange::kExit, 8, 8, 0, ""});
+  table.add({300, TaskChange::kFork, 8, 80, 1, "same"});
   TaskNames names(table);
-  for (const uint32_t tid : {0U, 5U, 6U, 77U}) {
+  for (const uint32_t tid : {0U, 5U, 6U, 8U, 77U}) {
     for (const uint64_t time : std::vector<uint64_t>{0, 99, 100, 150, 199, 200, 299, 300, 399, 400, 499, 500, 9999}) {
       const TaskEra& era = names.find(tid, time);
       CAPTURE(tid, time);
@@ -26,6 +29,8 @@ TEST_CASE("what a thread is called follows time as the task table has it", "[tas
   CHECK(names.comm(names.find(5, 150).comm) == "bash");
   CHECK(names.comm(names.find(5, 250).comm) == "gcc");
   CHECK(names.find(5, 600).tgid == 9);
+  CHECK(names.find(8, 250).tgid == 8);
+  CHECK(names.find(8, 300).tgid == 80);
 }
 
 TEST_CASE("equal names share a number", "[task_names]") {

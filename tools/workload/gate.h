@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a workload keeps step with whoever measures it. With the argument --gate it writes "ready" to stdout and waits for a line
-// on stdin before the work, writes "done NANOSECONDS" after it, and waits for another line before it ends: so what it does
-// between the two lines is the work and nothing else.
+// How a workload keeps step with whoever measures it. With the argument --gate it writes "ready" to stdout and waits
+// for a line on stdin before the work, writes "done NANOSECONDS" after it, and waits for another line before it ends:
+// so what it does between the two lines is the work and nothing else.
 #pragma once
 
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// open-close ROUNDS: each round opens and closes /proc/self/stat 500 times. An allocation workload with few distinct stacks,
-// the one that the ftrace stack map series measures with.
+// open-close ROUNDS: each round opens and closes /proc/self/stat 500 times. An allocation workload with few distinct
+// stacks, the one that the ftrace stack map series measures with.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -18,7 +18,9 @@ void stay_on_this_cpu() {
   (void)::sched_setaffinity(0, sizeof(set), &set);
 }
 
-bool pass(int from, int to, char& byte) { return ::read(from, &byte, 1) == 1 && ::write(to, &byte, 1) == 1; }
+bool pass(int from, int to, char& byte) {
+  return ::read(from, &byte, 1) == 1 && ::write(to, &byte, 1) == 1;
+}
 
 }  // namespace
 
