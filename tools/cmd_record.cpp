@@ -8,13 +8,14 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "capture/map_file.h"
 #include "collector/collector.h"
 #include "collector/command.h"
+#include "collector/control_socket.h"
 #include "collector/event_selection.h"
 #include "collector/tracefs.h"
 #include "commands.h"
 #include "exit_code.h"
+#include "map_output.h"
 #include "options.h"
 #include "output.h"
 #include "report/losses.h"
@@ -23,6 +24,9 @@
 namespace stackmap {
 
 namespace {
+
+// --control without a value: the output's name. No path is this.
+constexpr const char* kControlDefault = "//";
 
 struct Options {
   std::vector<std::string> events;
@@ -37,6 +41,7 @@ struct Options {
   uint32_t capacity = 16384;
   uint32_t max_depth = 0;
   double max_loss = -1;
+  std::string control;
   bool quiet = false;
   bool verbose = false;
   std::vector<std::string> command;
@@ -142,6 +147,12 @@ Result<CollectorOptions> collector_options(const Options& options) {
   collector.command = options.command;
   collector.verbose = options.verbose;
   collector.tool = "stackmap " STACKMAP_VERSION;
+  if (!options.control.empty()) {
+    const std::string base = capture_base(options.output);
+    const std::string name = options.control == kControlDefault ? base.substr(base.rfind('/') + 1) : options.control;
+    STACKMAP_TRY_VALUE(path, control_path(name));
+    collector.control = std::move(path);
+  }
   return collector;
 }
 
@@ -170,18 +181,6 @@ std::string command_line_of(const Options& options) {
   return join(words);
 }
 
-// The map file of a capture that was just written.
-Result<uint64_t> write_map(const Output& output) {
-  STACKMAP_TRY_VALUE(capture, Capture::open(output.capture));
-  STACKMAP_TRY_VALUE(stacks, capture.counted_stacks());
-  STACKMAP_TRY(write_output(output.map, true, [&](TextWriter& out) -> Result<void> {
-    write_map_file(
-        stacks, [&](uint64_t address) { return capture.symbol_text(address); }, out);
-    return {};
-  }));
-  return stacks.size();
-}
-
 // The closing line, the map file, and what was lost.
 Result<int> finish(const Options& options, const Output& output, const CollectorResult& result) {
   std::string closing =
@@ -190,7 +189,7 @@ Result<int> finish(const Options& options, const Output& output, const Collector
   if (output.map.empty()) {
     closing += fmt::format(", {} to stdout", human_size(result.total.bytes));
   } else {
-    STACKMAP_TRY(write_map(output));
+    STACKMAP_TRY(write_map_of(output.capture, output.map));
     closing += fmt::format(", {} in {}, names in {}", human_size(result.total.bytes), output.capture, output.map);
   }
   log_note(closing + "; " + one_line_summary(result.ledger));
@@ -236,6 +235,7 @@ Result<int> record(const Options& options) {
     file_made = true;
     return create_file(output.capture, options.force ? Create::kReplace : Create::kNew);
   };
+  hooks.capture_path = output.capture;
   hooks.note = [](const std::string& text) { log_note(text); };
   if (live.on() && !options.quiet) {
     hooks.progress = [&](const Progress& progress) { live.draw(progress); };
@@ -287,6 +287,8 @@ void add_record(CLI::App& app, Action& action) {
                    "Fail (exit 3) if more than this share of the events is lost, in percent")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 100.0));
+  command->add_flag("--control{//}", options->control,
+                    "Open a control socket for 'stackmap ctl': under /run/stackmap by the output's name, or --control=NAME or PATH");
   command->add_flag("-q,--quiet", options->quiet, "No notes, errors alone");
   command->add_flag("-v,--verbose", options->verbose, "Show what libbpf says");
   command->add_option("COMMAND", options->command, "After --: run this, and stop when it ends");

@@ -13,6 +13,7 @@ namespace stackmap {
 using Action = std::function<Result<int>()>;
 
 void add_check(CLI::App& app, Action& action);
+void add_ctl(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_flame(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);

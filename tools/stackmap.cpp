@@ -22,6 +22,7 @@ void add_commands(CLI::App& app, stackmap::Action& action) {
   stackmap::add_stat(app, action);
   stackmap::add_inspect(app, action);
 #ifdef STACKMAP_WITH_BPF
+  stackmap::add_ctl(app, action);
   stackmap::add_check(app, action);
   stackmap::add_list(app, action);
 #endif

@@ -15,11 +15,13 @@
 #include <csignal>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "collector/bpf_log.h"
 #include "collector/bpf_namer.h"
 #include "collector/bpf_session.h"
 #include "collector/command.h"
+#include "collector/control_server.h"
 #include "collector/perf_ring.h"
 #include "collector/tracefs.h"
 #include "process/host.h"
@@ -72,7 +74,7 @@ uint64_t lost_events(const std::vector<KernelEventCounters>& kernel, const Recor
 }
 
 // The parts of a running recording, in the order in which they are made.
-class Recording {
+class Recording final : private ControlTarget {
  public:
   Recording(const CollectorOptions& options, const Collector::Hooks& hooks) : options_(options), hooks_(hooks) {}
 
@@ -82,7 +84,7 @@ class Recording {
   Result<CollectorResult> finish();
 
  private:
-  enum Source : uint32_t { kRing, kSignal, kFlush, kProgress, kDuration, kCommand };
+  enum Source : uint32_t { kRing, kSignal, kFlush, kProgress, kDuration, kCommand, kControl };
 
   Result<void> make_namer();
   Result<void> open_capture(uint32_t frames);
@@ -94,6 +96,17 @@ class Recording {
   Progress progress(const std::vector<KernelEventCounters>& kernel) const;
   Result<bool> handle(Source source);
 
+  // By the control socket.
+  Result<void> reset() override;
+  Result<void> on() override;
+  Result<void> off() override;
+  Result<std::weak_ptr<const Generation>> free() override;
+  std::string stat() override;
+  std::shared_ptr<const Generation> map() override;
+  std::string frame_text(uint64_t address) override;
+  Result<std::string> snapshot() override;
+  void stop() override { stop_ = true; }
+
   const CollectorOptions& options_;
   const Collector::Hooks& hooks_;
   std::optional<TraceFs> tracefs_;
@@ -104,6 +117,8 @@ class Recording {
   std::unique_ptr<CaptureWriter> writer_;
   std::unique_ptr<Recorder> recorder_;
   std::optional<Command> command_;
+  std::unique_ptr<ControlServer> control_;
+  bool stop_ = false;
   Fd epoll_, signals_, flush_timer_, progress_timer_, duration_timer_;
   uint64_t started_ns_ = 0;
 };
@@ -190,6 +205,11 @@ Result<void> Recording::prepare() {
   callbacks.lost = [this](uint32_t cpu, uint64_t count) { recorder_->on_lost(cpu, count); };
   STACKMAP_TRY_VALUE(ring, PerfRing::create(bpf_->ring_map_fd(), options_.ring_bytes, std::move(callbacks)));
   ring_ = std::move(ring);
+  if (!options_.control.empty()) {
+    STACKMAP_TRY_VALUE(socket, ControlSocket::listen(options_.control));
+    STACKMAP_TRY_VALUE(control, ControlServer::create(std::move(socket), *this));
+    control_ = std::move(control);
+  }
   if (!options_.command.empty()) {
     STACKMAP_TRY_VALUE(command, Command::prepare(options_.command));
     command_.emplace(std::move(command));
@@ -256,6 +276,9 @@ Result<void> Recording::start() {
   }
   STACKMAP_TRY(watch(ring_->epoll_fd(), kRing));
   STACKMAP_TRY(watch(signals_.get(), kSignal));
+  if (control_) {
+    STACKMAP_TRY(watch(control_->epoll_fd(), kControl));
+  }
   STACKMAP_TRY(bpf_->attach(*tracefs_));
   started_ns_ = monotonic_ns();
   STACKMAP_TRY(scan_tasks());
@@ -325,12 +348,69 @@ Result<bool> Recording::handle(Source source) {
       hooks_.progress(progress(kernel));
       return true;
     }
+    case kControl:
+      control_->serve();
+      if (recorder_->status()) {
+        return *recorder_->status();
+      }
+      return !stop_;
     case kSignal:
     case kDuration:
     case kCommand:
       return false;
   }
   return true;
+}
+
+// What is in the rings by now was recorded before the command.
+Result<void> Recording::reset() {
+  STACKMAP_TRY(drain());
+  return recorder_->reset_map();
+}
+
+Result<void> Recording::on() {
+  STACKMAP_TRY(drain());
+  return map_->on();
+}
+
+Result<void> Recording::off() {
+  STACKMAP_TRY(drain());
+  map_->off();
+  return {};
+}
+
+Result<std::weak_ptr<const Generation>> Recording::free() {
+  STACKMAP_TRY(drain());
+  return recorder_->free_map();
+}
+
+std::string Recording::stat() {
+  // Up to date, and the session's own counters handed in.
+  if (auto drained = drain(); !drained) {
+    log_warning(drained.error().message());
+  }
+  return stats_text(map_->stats());
+}
+
+std::shared_ptr<const Generation> Recording::map() {
+  if (auto drained = drain(); !drained) {
+    log_warning(drained.error().message());
+  }
+  return map_->snapshot();
+}
+
+std::string Recording::frame_text(uint64_t address) {
+  if (namer_ != nullptr) {
+    if (const auto symbol = namer_->name(std::span(&address, 1), AddressKind::kReturn)) {
+      return symbol->front().text(address);
+    }
+  }
+  return KernelSymbol{}.text(address);
+}
+
+Result<std::string> Recording::snapshot() {
+  STACKMAP_TRY(flush());
+  return hooks_.capture_path;
 }
 
 Result<void> Recording::loop() {

@@ -30,6 +30,7 @@ struct CollectorOptions {
   std::vector<std::string> command;           // run this, and stop when it ends
   std::string command_line;                   // of the recorder, for the capture
   std::string tool;                           // its name and version
+  std::string control;                        // path of the control socket; empty: none
   bool verbose = false;
 };
 
@@ -53,6 +54,8 @@ class Collector {
   struct Hooks {
     // Names kernel addresses where the kernel's own way is not offered; null: nobody does.
     std::function<Result<std::unique_ptr<KernelNamer>>()> fallback_namer;
+    // Where the capture is, for clients of the control socket.
+    std::string capture_path;
     // Opens the capture's file. Called after the BPF programs are loaded, so that a refusal leaves no file.
     std::function<Result<std::unique_ptr<WritableFile>>()> open_file;
     // Called when recording has begun, and then about four times a second; may be null.
@@ -61,7 +64,8 @@ class Collector {
     std::function<void(const std::string&)> note;  // for people
   };
 
-  // Records until SIGINT, SIGTERM or SIGHUP, the end of the command, or the end of the duration, whichever is first.
+  // Records until SIGINT, SIGTERM or SIGHUP, the end of the command, the end of the duration, or `stop` through the
+  // control socket, whichever is first.
   // Blocks these signals in the calling thread and leaves them blocked. When the capture cannot be written any more it
   // stops, and the error says how much of it is good.
   static Result<CollectorResult> run(const CollectorOptions& options, const Hooks& hooks);

@@ -2,6 +2,7 @@
 #include "recorder/recorder.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 namespace stackmap {
@@ -242,28 +243,67 @@ Ledger Recorder::ledger(const std::vector<KernelEventCounters>& kernel) const {
   return ledger;
 }
 
+// A failed write is counted, and the first one remembered.
+Result<void> Recorder::keep_status(Result<void> written) {
+  if (!written) {
+    ++counters_.write_failures;
+    if (!status_) {
+      status_ = written.error();
+    }
+  }
+  return written;
+}
+
 Result<void> Recorder::flush(const std::vector<KernelEventCounters>& kernel) {
   end_batch();
   const auto named = name_addresses();
   const Ledger now = ledger(kernel);
-  if (auto flushed = writer_.flush(&now); !flushed) {
-    ++counters_.write_failures;
-    if (!status_) {
-      status_ = flushed.error();
-    }
-    return flushed;
-  }
+  STACKMAP_TRY(keep_status(writer_.flush(&now)));
   return named;
+}
+
+Result<void> Recorder::write_refs(const Generation& generation) {
+  std::vector<std::pair<uint32_t, uint64_t>> refs;
+  generation.for_each([&](const auto& record) { refs.emplace_back(record.slot, record.ref); });
+  return keep_status(writer_.write_refs(generation.number(), refs));
+}
+
+Result<void> Recorder::reset_map() {
+  end_batch();
+  STACKMAP_TRY_VALUE(ended, map_.reset());
+  if (ended == nullptr) {
+    return {};
+  }
+  // The stacks of a generation go before its refs.
+  STACKMAP_TRY(name_addresses());
+  STACKMAP_TRY(keep_status(writer_.flush(nullptr)));
+  return write_refs(*ended);
+}
+
+Result<std::weak_ptr<const Generation>> Recorder::free_map() {
+  end_batch();
+  auto generation = map_.snapshot();
+  if (generation != nullptr && !map_.is_on()) {
+    STACKMAP_TRY(name_addresses());
+    STACKMAP_TRY(keep_status(writer_.flush(nullptr)));
+    STACKMAP_TRY(write_refs(*generation));
+  }
+  std::weak_ptr<const Generation> last = generation;
+  generation.reset();
+  auto freed = map_.free({{}, std::chrono::steady_clock::now()});
+  // The map is dropped also when it still has readers.
+  if (!freed && freed.error().errnum != ETIMEDOUT) {
+    return std::move(freed).error();
+  }
+  return last;
 }
 
 Result<void> Recorder::close(const std::vector<KernelEventCounters>& kernel) {
   STACKMAP_TRY(flush(kernel));
   if (const auto generation = map_.snapshot()) {
-    std::vector<std::pair<uint32_t, uint64_t>> refs;
-    generation->for_each([&](const auto& record) { refs.emplace_back(record.slot, record.ref); });
-    STACKMAP_TRY(writer_.write_refs(generation->number(), refs));
+    STACKMAP_TRY(write_refs(*generation));
   }
-  return writer_.close(ledger(kernel));
+  return keep_status(writer_.close(ledger(kernel)));
 }
 
 }  // namespace stackmap

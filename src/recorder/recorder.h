@@ -55,6 +55,12 @@ class Recorder {
   // A thread that is there at the start. It goes into the capture when an event first tells of it.
   void add_seen_task(TaskRecord record);
 
+  // Ends the map's generation: what was recorded before carries its cookies, what comes after the next one's. Writes what is
+  // pending, and the final refs of the generation that ends. On an error of the map (not of the writing) nothing has changed.
+  Result<void> reset_map();
+  // Drops the map, which must be off; its refs are written first. What it returns expires with the map's last reader.
+  Result<std::weak_ptr<const Generation>> free_map();
+
   // Names new addresses and writes what is pending, with the ledger as of now.
   Result<void> flush(const std::vector<KernelEventCounters>& kernel);
   // The last flush: also writes the refs of the current generation, and the end.
@@ -74,6 +80,8 @@ class Recorder {
   void need_names(std::span<const uint64_t> frames);
   void meet_task(uint32_t tid, uint32_t tgid, uint64_t time_ns);
   Result<void> name_addresses();
+  Result<void> write_refs(const Generation& generation);
+  Result<void> keep_status(Result<void> written);
   RecorderCounters::PerEvent* event_counters(const Sample& sample);
 
   Options options_;

@@ -5,11 +5,21 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 DEADLINE = 60  # seconds; a test that waits longer for an event has failed
+
+
+def wait_for(case, condition):
+    """Polls, where there is nothing that could be waited on."""
+    end = time.monotonic() + DEADLINE
+    while not condition():
+        case.assertLess(time.monotonic(), end, "what was waited for did not happen")
+        os.sched_yield()
 
 
 class Case(unittest.TestCase):
@@ -107,6 +117,42 @@ class Recording:
             self.case.assertEqual(int(depth), len(frames))
             records[int(slot), int(generation)] = (int(ref), tuple(f.removeprefix(" => ") for f in frames))
         return records
+
+
+class Control:
+    """A recording's control socket, by the ctl command."""
+
+    def __init__(self, case, recording, name):
+        self.case = case
+        self.recording = recording
+        self.name = name
+
+    def run(self, command, code=0):
+        return self.case.run_stackmap("ctl", self.name, command, code=code)
+
+    def stat(self):
+        return dict(line.split(": ") for line in self.run("stat").stdout.splitlines())
+
+    def map(self):
+        """(slot, generation) -> ref"""
+        return {(int(slot), int(generation)): int(ref) for slot, generation, ref in
+                re.findall(r"^stack_id (\d+) gen (\d+) ref (\d+) depth \d+$", self.run("map").stdout, re.MULTILINE)}
+
+    def connect(self, command):
+        """A client of our own, which can be slow: it has sent the command and read nothing."""
+        client = socket.socket(socket.AF_UNIX)
+        self.case.addCleanup(client.close)
+        client.settimeout(DEADLINE)
+        client.connect(str(self.name))
+        client.sendall(command)
+        return client
+
+
+def read_all(client):
+    chunks = []
+    while chunk := client.recv(65536):
+        chunks.append(chunk)
+    return b"".join(chunks).decode()
 
 
 class PerfStat:

@@ -59,10 +59,11 @@ struct Worker {
   uint64_t news = 0;
   uint64_t faults = 0;  // Catch's own checks are not thread-safe
 
-  void run(StackMap& map, uint32_t seed, int batches, uint64_t distinct) {
+  template <typename More>
+  void run(StackMap& map, uint32_t seed, uint64_t distinct, More more) {
     std::mt19937 random(seed);
     uint32_t last_generation = 0;
-    for (int batch = 0; batch < batches; ++batch) {
+    while (more()) {
       auto session = map.pin();
       if (session.snapshot() != nullptr) {
         generations.emplace(session.generation(), session.snapshot());
@@ -95,13 +96,13 @@ void read_all(StackMap& map, const std::atomic<bool>& done, uint64_t& faults) {
   }
 }
 
-// Resets, and now and then off, free or on. Keeps every generation, so that each cookie can be looked up at the end.
-void control(StackMap& map, const std::atomic<bool>& done, std::vector<std::shared_ptr<const Generation>>& ended) {
+// Resets, and now and then off, free or on; between two of these the workers get through a few sessions.
+void control(StackMap& map, const std::atomic<uint64_t>& sessions) {
   std::mt19937 random(99);
   stackmap::Patience no_patience;
   no_patience.deadline = std::chrono::steady_clock::now();
-  while (!done.load(std::memory_order_relaxed)) {
-    switch (random() % 8) {
+  for (int step = 0; step < 500; ++step) {
+    switch (random() % 12) {
       case 0:
         map.off();
         break;
@@ -111,21 +112,19 @@ void control(StackMap& map, const std::atomic<bool>& done, std::vector<std::shar
         break;
       case 2:
       case 3:
+      case 4:
+      case 5:
         (void)map.on();
         break;
-      case 4:
-        if (auto generation = map.reset_and_wait(); generation.ok() && *generation != nullptr) {
-          ended.push_back(*generation);
-        }
+      case 6:
+        (void)map.reset_and_wait();
         break;
       default:
-        if (auto generation = map.reset(); generation.ok() && *generation != nullptr) {
-          ended.push_back(*generation);
-        }
+        (void)map.reset();
     }
-    std::this_thread::yield();
-    if (ended.size() > 64) {
-      ended.clear();  // the workers hold those that they used
+    const uint64_t before = sessions.load(std::memory_order_relaxed);
+    while (sessions.load(std::memory_order_relaxed) < before + 4) {
+      std::this_thread::yield();
     }
   }
 }
@@ -202,27 +201,39 @@ void check_counts(const StackMap& map, const Run& run) {
   CHECK(news == cookies.size());
 }
 
-Run run(StackMap& map, int threads, int batches, uint64_t distinct, bool with_control) {
+enum class Control : uint8_t { kNone, kAll };
+
+// `batches` sessions a thread, or as many as it takes for control() to end.
+Run run(StackMap& map, size_t threads, int batches, uint64_t distinct, Control with = Control::kNone) {
   Run result;
-  result.workers.resize(static_cast<size_t>(threads));
-  std::atomic<bool> done{false};
-  std::vector<std::shared_ptr<const Generation>> ended;
-  std::vector<std::thread> others;
-  others.emplace_back([&] { read_all(map, done, result.reader_faults); });
-  if (with_control) {
-    others.emplace_back([&] { control(map, done, ended); });
-  }
+  result.workers.resize(threads);
+  std::atomic<bool> workers_done{false};
+  std::atomic<bool> control_done{false};
+  std::atomic<uint64_t> sessions{0};
+  std::thread reader([&] { read_all(map, workers_done, result.reader_faults); });
   std::vector<std::thread> workers;
-  for (size_t i = 0; i < result.workers.size(); ++i) {
-    workers.emplace_back([&, i] { result.workers[i].run(map, static_cast<uint32_t>(i) + 1, batches, distinct); });
+  for (size_t i = 0; i < threads; ++i) {
+    workers.emplace_back([&, i] {
+      int left = batches;
+      result.workers[i].run(map, static_cast<uint32_t>(i) + 1, distinct, [&] {
+        sessions.fetch_add(1, std::memory_order_relaxed);
+        if (with == Control::kNone) {
+          return left-- > 0;
+        }
+        std::this_thread::yield();  // keeps the number of interns, and with it the time, small
+        return !control_done.load(std::memory_order_relaxed);
+      });
+    });
+  }
+  if (with == Control::kAll) {
+    control(map, sessions);
+    control_done.store(true, std::memory_order_relaxed);
   }
   for (auto& worker : workers) {
     worker.join();
   }
-  done.store(true, std::memory_order_relaxed);
-  for (auto& other : others) {
-    other.join();
-  }
+  workers_done.store(true, std::memory_order_relaxed);
+  reader.join();
   return result;
 }
 
@@ -235,7 +246,7 @@ TEST_CASE("threads that store the same stacks at once agree on their cookies") {
     options.seed = round;
     options.hash = round % 2 == 0 ? narrow_hash : nullptr;
     const auto map = std::move(StackMap::create(options)).value();
-    const auto result = run(*map, 4, 20, 600, false);
+    const auto result = run(*map, 4, 20, 600);
     check_cookies(result);
     check_counts(*map, result);
   }
@@ -246,7 +257,7 @@ TEST_CASE("threads that store stacks of hash zero at once agree on their cookies
     StackMapOptions options;
     options.hash = zero_hash;
     const auto map = std::move(StackMap::create(options)).value();
-    const auto result = run(*map, 4, 4, 60, false);
+    const auto result = run(*map, 4, 4, 60);
     check_cookies(result);
     check_counts(*map, result);
   }
@@ -258,7 +269,7 @@ TEST_CASE("threads that race for the last entries never store more than the capa
     options.capacity = round % 2 == 0 ? 4 : 64;
     options.seed = round;
     const auto map = std::move(StackMap::create(options)).value();
-    const auto result = run(*map, 4, 10, 5000, false);
+    const auto result = run(*map, 4, 10, 5000);
     check_cookies(result);
     check_counts(*map, result);
     CHECK(map->stats()->entries == options.capacity);
@@ -274,7 +285,7 @@ TEST_CASE("threads that race for the arena's last room stay below its limit") {
     options.arena_limit = 65536;
     options.seed = round;
     const auto map = std::move(StackMap::create(options)).value();
-    const auto result = run(*map, 4, 20, 5000, false);
+    const auto result = run(*map, 4, 20, 5000);
     check_cookies(result);
     check_counts(*map, result);
     CHECK(map->stats()->arena_bytes <= 65536);
@@ -286,15 +297,20 @@ TEST_CASE("resets, offs, frees and readers lose no event and mix no generations"
   StackMapOptions options;
   options.capacity = GENERATE(16U, 4096U);
   const auto map = std::move(StackMap::create(options)).value();
-  const auto result = run(*map, 3, 400, 1000, true);
+  const auto result = run(*map, 3, 0, 1000, Control::kAll);
   check_cookies(result);
   check_counts(*map, result);
   CHECK(map->wait_for_sessions().ok());
+  // That it was not all for nothing: many generations, and many stacks on both sides.
+  REQUIRE(map->on().ok());
+  CHECK(map->stats()->generation > 100);
+  CHECK(map->totals().successes() > 1000);
+  CHECK(map->totals().outcomes[static_cast<size_t>(Fallback::kOff)] > 1000);
 }
 
 TEST_CASE("more threads than lanes count every ref") {
   const auto map = std::move(StackMap::create({})).value();
-  const auto result = run(*map, 12, 20, 50, false);
+  const auto result = run(*map, 12, 20, 50);
   check_cookies(result);
   check_counts(*map, result);
 }
