@@ -35,6 +35,7 @@ struct Options {
   std::vector<std::string> threads;
   std::string output = "stackmap";
   bool force = false;
+  bool numbered = false;
   std::string duration;
   std::string ring_size = "512K";
   std::string flush = "1s";
@@ -87,6 +88,16 @@ struct Output {
   std::string map;      // empty: none
 };
 
+// NAME-0001, NAME-0002, ...: the first of which there is neither a capture nor a map file.
+std::string first_free_name(const std::string& base) {
+  for (unsigned number = 1;; ++number) {
+    std::string name = fmt::format("{}-{:04}", base, number);
+    if (::access((name + ".smc").c_str(), F_OK) != 0 && ::access((name + ".map").c_str(), F_OK) != 0) {
+      return name;
+    }
+  }
+}
+
 Result<Output> choose_output(const Options& options) {
   if (options.output == "-") {
     if (::isatty(STDOUT_FILENO) != 0) {
@@ -95,7 +106,10 @@ Result<Output> choose_output(const Options& options) {
     }
     return Output{"-", ""};
   }
-  const std::string base = capture_base(options.output);
+  std::string base = capture_base(options.output);
+  if (options.numbered) {
+    base = first_free_name(base);
+  }
   const Output output{base + ".smc", base + ".map"};
   if (!options.force) {
     STACKMAP_TRY(refuse_existing(output.capture));
@@ -271,6 +285,7 @@ void add_record(CLI::App& app, Action& action) {
       ->type_name("NAME")
       ->capture_default_str();
   command->add_flag("--force", options->force, "Replace files that exist");
+  command->add_flag("--numbered", options->numbered, "Write the first free of NAME-0001, NAME-0002, ...");
   command->add_option("--duration", options->duration, "Stop after this: 10, 1.5s, 5m, 2h")->type_name("TIME");
   command->add_option("--ring-size", options->ring_size, "Bytes of the ring of one CPU: a power of two")
       ->type_name("SIZE")

@@ -363,6 +363,21 @@ TEST_CASE("the ref is exact with more sessions than lanes") {
   CHECK(map->stats()->successes() == 20);
 }
 
+TEST_CASE("open sessions have a lane each, and from the eighth on share one") {
+  const auto map = map_of();
+  const uint64_t empty = map->memory_used();
+  const uint64_t lane = 16384 * 4;  // one count of 4 bytes for each of the 16,384 stacks
+  std::vector<StackMap::Session> sessions;
+  for (uint64_t i = 1; i <= 8; ++i) {
+    sessions.push_back(map->pin());
+    CHECK(map->memory_used() == empty + i * lane);
+  }
+  sessions.push_back(map->pin());
+  sessions.erase(sessions.begin());
+  sessions.push_back(map->pin());
+  CHECK(map->memory_used() == empty + 8 * lane);
+}
+
 namespace {
 
 uint32_t hash_of_little(std::span<const uint64_t> frames, uint32_t) {
