@@ -83,11 +83,6 @@ class LiveLine {
   bool drawn_ = false;
 };
 
-struct Output {
-  std::string capture;  // a path, or "-"
-  std::string map;      // empty: none
-};
-
 // NAME-0001, NAME-0002, ...: the first of which there is neither a capture nor a map file.
 std::string first_free_name(const std::string& base) {
   for (unsigned number = 1;; ++number) {
@@ -98,32 +93,10 @@ std::string first_free_name(const std::string& base) {
   }
 }
 
-Result<Output> choose_output(const Options& options) {
-  if (options.output == "-") {
-    if (::isatty(STDOUT_FILENO) != 0) {
-      return make_error(ErrorKind::kUsage, "a capture is binary and is not written to a terminal",
-                        "send it to a file or a pipe, or name a file with -o");
-    }
-    return Output{"-", ""};
-  }
-  std::string base = capture_base(options.output);
-  if (options.numbered) {
-    base = first_free_name(base);
-  }
-  const Output output{base + ".smc", base + ".map"};
-  if (!options.force) {
-    STACKMAP_TRY(refuse_existing(output.capture));
-    STACKMAP_TRY(refuse_existing(output.map));
-  }
-  const size_t slash = base.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : base.substr(0, slash + 1);
-  if (::access(directory.c_str(), F_OK) != 0) {
-    return errno_error("cannot write to " + directory, "make the directory first, or name another with -o");
-  }
-  if (::access(directory.c_str(), W_OK) != 0) {
-    return errno_error("cannot write to " + directory, "name another place with -o");
-  }
-  return output;
+Result<CaptureOutput> choose_output(const Options& options) {
+  const bool numbered = options.numbered && options.output != "-";
+  return choose_capture_output(numbered ? first_free_name(capture_base(options.output)) : options.output,
+                               options.force);
 }
 
 Result<CollectorOptions> collector_options(const Options& options) {
@@ -196,7 +169,7 @@ std::string command_line_of(const Options& options) {
 }
 
 // The closing line, the map file, and what was lost.
-Result<int> finish(const Options& options, const Output& output, const CollectorResult& result) {
+Result<int> finish(const Options& options, const CaptureOutput& output, const CollectorResult& result) {
   std::string closing =
       fmt::format("{} events, {} stacks in {:.1f} s", human_count(result.total.events),
                   human_count(result.total.stacks), static_cast<double>(result.total.elapsed_ns) / 1e9);
@@ -206,7 +179,7 @@ Result<int> finish(const Options& options, const Output& output, const Collector
     STACKMAP_TRY(write_map_of(output.capture, output.map));
     closing += fmt::format(", {} in {}, names in {}", human_size(result.total.bytes), output.capture, output.map);
   }
-  log_note(closing + "; " + one_line_summary(result.ledger));
+  log_note(closing);
   if (result.command_status) {
     const std::string how = Command::describe(*result.command_status);
     if (!how.empty()) {
@@ -214,12 +187,10 @@ Result<int> finish(const Options& options, const Output& output, const Collector
     }
   }
   const LossTotals losses = loss_totals(result.ledger);
-  if (losses.lost() != 0) {
+  if (!options.quiet) {
     const auto err = borrow_file(STDERR_FILENO, "stderr");
     TextWriter writer(*err);
-    if (!options.quiet) {
-      write_losses(result.ledger, writer);
-    }
+    write_losses(result.ledger, writer);
     (void)writer.flush();  // nowhere left to report it
   }
   if (options.max_loss >= 0 && losses.ratio() * 100 > options.max_loss) {
@@ -302,8 +273,9 @@ void add_record(CLI::App& app, Action& action) {
                    "Fail (exit 3) if more than this share of the events is lost, in percent")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 100.0));
-  command->add_flag("--control{//}", options->control,
-                    "Open a control socket for 'stackmap ctl': under /run/stackmap by the output's name, or --control=NAME or PATH");
+  command->add_flag(
+      "--control{//}", options->control,
+      "Open a control socket for 'stackmap ctl': under /run/stackmap by the output's name, or --control=NAME or PATH");
   command->add_flag("-q,--quiet", options->quiet, "No notes, errors alone");
   command->add_flag("-v,--verbose", options->verbose, "Show what libbpf says");
   command->add_option("COMMAND", options->command, "After --: run this, and stop when it ends");

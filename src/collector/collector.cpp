@@ -434,8 +434,12 @@ Result<CollectorResult> Recording::finish() {
   result.symbol_source = namer_ ? namer_->source() : "nobody";
   bpf_->detach();
   if (command_) {
+    const bool ended = command_->has_ended();
     command_->terminate();
-    result.command_status = command_->wait();
+    const auto status = command_->wait();
+    if (ended) {
+      result.command_status = status;
+    }
   }
   // All that was sent is in the rings; each call hands over what a ring held.
   auto done = drain();

@@ -45,7 +45,7 @@ struct Progress {
 struct CollectorResult {
   Ledger ledger;
   Progress total;
-  std::optional<int> command_status;  // as waitpid() gives it
+  std::optional<int> command_status;  // as waitpid() gives it; none if the recording ended first, and ended it
   std::string symbol_source;
 };
 

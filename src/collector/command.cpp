@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -109,6 +110,11 @@ Result<void> Command::go() {
     return error;
   }
   return {};
+}
+
+bool Command::has_ended() const {
+  pollfd ended = {pidfd_.get(), POLLIN, 0};
+  return waited_ || ::poll(&ended, 1, 0) == 1;
 }
 
 void Command::terminate() {

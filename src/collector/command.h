@@ -29,6 +29,7 @@ class Command {
 
   pid_t pid() const { return pid_; }
   int pidfd() const { return pidfd_.get(); }  // readable when it has ended
+  bool has_ended() const;
   // Sends SIGTERM, if it has not ended.
   void terminate();
   // Waits for its end. Its status is as waitpid() gives it; none if somebody else took it.

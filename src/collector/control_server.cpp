@@ -34,13 +34,13 @@ struct ControlServer::Client {
   std::string in;
   std::string out;
   size_t sent = 0;
-  bool answered = false;                           // a command was taken; what comes after it is not read
-  bool finished = false;                           // all is sent; only its end of the connection is open
-  std::shared_ptr<const Generation> reading;       // of `map`: held until the connection is closed
+  bool answered = false;                      // a command was taken; what comes after it is not read
+  bool finished = false;                      // all is sent; only its end of the connection is open
+  std::shared_ptr<const Generation> reading;  // of `map`: held until the connection is closed
   uint32_t next_slot = 0;
-  bool waiting = false;                            // for `free`
+  bool waiting = false;  // for `free`
   std::weak_ptr<const Generation> waited_for;
-  uint64_t last_ns = 0;                            // when it last sent or took something
+  uint64_t last_ns = 0;  // when it last sent or took something
 };
 
 ControlServer::ControlServer(ControlSocket socket, ControlTarget& target)

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves the commands of a control socket, from within the recording's own loop: nothing here blocks, and no client can hold the
-// recording up, make it grow, or keep a generation for ever.
+// Serves the commands of a control socket, from within the recording's own loop: nothing here blocks, and no client can
+// hold the recording up, make it grow, or keep a generation for ever.
 //
 //   reset      ends the generation; the next one begins. What was in the rings by then belongs to the one that ends.
 //   off, on    no cookies, and cookies again; off keeps the map. on after free makes a new map, of the next generation.
-//   free       drops the map; refused while it is on. Answers when the last `map` reader of it has closed its connection.
-//   stat, map  the text of the kernel's stack_map_stat and stack_map; empty while there is no map. A map reader counts as one until
+//   free       drops the map; refused while it is on. Answers when the last `map` reader of it has closed its
+//   connection. stat, map  the text of the kernel's stack_map_stat and stack_map; empty while there is no map. A map
+//   reader counts as one until
 //              it closes its connection.
 //   snapshot   writes all that is pending, and answers with the capture's path
 //   stop       ends the recording
 //
-// Limits: kMaxClients at a time, more are refused; a client that neither sends nor takes anything for kPatienceNs is dropped, except
-// one that waits for its `free`. Not thread-safe.
+// Limits: kMaxClients at a time, more are refused; a client that neither sends nor takes anything for kPatienceNs is
+// dropped, except one that waits for its `free`. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -68,8 +68,8 @@ Result<std::string> control_path(std::string_view name_or_path) {
   if (name_or_path.empty() || (!is_path && name_or_path.front() == '.')) {
     return make_error(ErrorKind::kUsage, "'" + std::string(name_or_path) + "' is no name of a recording");
   }
-  std::string path = is_path ? std::string(name_or_path)
-                             : std::string(kControlDirectory) + "/" + std::string(name_or_path) + ".sock";
+  std::string path =
+      is_path ? std::string(name_or_path) : std::string(kControlDirectory) + "/" + std::string(name_or_path) + ".sock";
   if (path.size() >= sizeof(sockaddr_un::sun_path)) {
     return make_error(ErrorKind::kUsage, "the control socket's path is longer than the " +
                                              std::to_string(sizeof(sockaddr_un::sun_path) - 1) +

@@ -337,7 +337,8 @@ class CrashTest(Case):
 
     def test_duration_ends_it_and_the_command(self):
         done = self.run_stackmap("record", "-e", ALLOC, "--duration", "300ms", "-o", self.dir / "w", "--", "sleep", "1000")
-        self.assertIn("sleep was killed by SIGTERM", done.stderr)
+        # It returned before the thousand seconds, and what it did itself is no news.
+        self.assertNotIn("sleep", done.stderr)
 
 
 class CoexistenceTest(Case):
