@@ -49,9 +49,10 @@ void add_ctl(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("ctl", "Control a recording that was started with --control");
   command->add_option("RECORDING", options->recording, "Its name, or the path of its socket")->required();
   command
-      ->add_option("COMMAND", options->command,
-                   "reset: begin a new generation. off, on: no cookies, and cookies again. free: drop the map, once it is off. "
-                   "stat, map: as the kernel's files. snapshot: write all until now. stop: end the recording")
+      ->add_option(
+          "COMMAND", options->command,
+          "reset: begin a new generation. off, on: no cookies, and cookies again. free: drop the map, once it is off. "
+          "stat, map: as the kernel's files. snapshot: write all until now. stop: end the recording")
       ->required()
       ->check(CLI::IsMember({"reset", "on", "off", "free", "stat", "map", "snapshot", "stop"}));
   command->callback([&action, options] { action = [options] { return ctl(*options); }; });

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// stackmap map: the stacks of a capture, resolved, in the kernel's stack_map text.
+// stackmap map: the stacks of a capture, resolved, in the kernel's stack_map text, as JSON, or for other programs.
+#include <unistd.h>
+
+#include <limits>
 #include <memory>
 
+#include "capture/map_binary_writer.h"
 #include "capture/map_file.h"
 #include "commands.h"
 #include "exit_code.h"
@@ -15,15 +19,38 @@ namespace {
 struct Options {
   std::string input;
   std::string output;
+  std::string format = "text";
+  uint32_t generation = 0;  // 0: all of them, or the last one where a format holds only one
   bool force = false;
 };
 
+Result<void> write_text(const Capture& capture, uint32_t number,
+                        const std::function<std::string(uint64_t)>& symbol_text, TextWriter& out) {
+  if (number != 0) {
+    STACKMAP_TRY_VALUE(generation, map_generation(capture, number));
+    write_map_file(generation.stacks, symbol_text, out);
+    return {};
+  }
+  STACKMAP_TRY_VALUE(stacks, capture.counted_stacks());
+  write_map_file(stacks, symbol_text, out);
+  return {};
+}
+
 Result<int> map(const Options& options) {
+  if (options.format == "bin") {
+    STACKMAP_TRY(refuse_terminal(options.output, "a map in this format"));
+  }
   STACKMAP_TRY_VALUE(capture, open_capture(options.input));
+  const auto symbol_text = [&](uint64_t address) { return capture.symbol_text(address); };
   STACKMAP_TRY(write_output(options.output, options.force, [&](TextWriter& out) -> Result<void> {
-    STACKMAP_TRY_VALUE(stacks, capture.counted_stacks());
-    write_map_file(
-        stacks, [&](uint64_t address) { return capture.symbol_text(address); }, out);
+    if (options.format == "text") {
+      return write_text(capture, options.generation, symbol_text, out);
+    }
+    STACKMAP_TRY_VALUE(generation, map_generation(capture, options.generation));
+    if (options.format == "bin") {
+      return write_map_binary(generation, out);
+    }
+    write_map_json(generation, symbol_text, out);
     return {};
   }));
   tell_damage(capture);
@@ -36,6 +63,16 @@ void add_map(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("map", "Every stack with its cookie, in the kernel's stack_map text");
   add_input(*command, options->input);
+  command
+      ->add_option("--format", options->format,
+                   "text; bin: frames as addresses, for programs (map_binary.h reads it); or json")
+      ->check(CLI::IsMember({"text", "bin", "json"}))
+      ->capture_default_str();
+  command
+      ->add_option("--generation", options->generation,
+                   "Only this generation; by default all of them as text, else the last one")
+      ->type_name("G")
+      ->check(CLI::Range(uint32_t{1}, std::numeric_limits<uint32_t>::max()));
   command->add_option("-o,--output", options->output, "The file; by default stdout")->type_name("FILE");
   command->add_flag("--force", options->force, "Replace the file if it exists");
   command->callback([&action, options] { action = [options] { return map(*options); }; });

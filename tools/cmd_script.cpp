@@ -24,6 +24,12 @@ Result<int> script(const Options& options) {
   ScriptOptions script_options = options.script;
   STACKMAP_TRY_VALUE(filter, options.filter.filter(capture));
   script_options.filter = std::move(filter);
+  if (capture.ledger().has("import.stale_cookies")) {
+    auto& generations = script_options.imported_generations.emplace();
+    for (const CapturedStack& stack : capture.stacks()) {
+      generations.insert(stack.cookie.generation());
+    }
+  }
   const CaptureSource source(capture);
   STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
     STACKMAP_TRY(write_script(source, script_options, out));

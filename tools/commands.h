@@ -16,6 +16,7 @@ void add_check(CLI::App& app, Action& action);
 void add_ctl(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_flame(CLI::App& app, Action& action);
+void add_import(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_map(CLI::App& app, Action& action);

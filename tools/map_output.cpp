@@ -11,7 +11,8 @@ Result<uint64_t> write_map_of(const std::string& capture_path, const std::string
   STACKMAP_TRY_VALUE(capture, Capture::open(capture_path));
   STACKMAP_TRY_VALUE(stacks, capture.counted_stacks());
   STACKMAP_TRY(write_output(map, true, [&](TextWriter& out) -> Result<void> {
-    write_map_file(stacks, [&](uint64_t address) { return capture.symbol_text(address); }, out);
+    write_map_file(
+        stacks, [&](uint64_t address) { return capture.symbol_text(address); }, out);
     return {};
   }));
   return stacks.size();

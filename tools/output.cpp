@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "options.h"
+
 namespace stackmap {
 
 Result<void> refuse_existing(const std::string& path) {
@@ -12,6 +14,36 @@ Result<void> refuse_existing(const std::string& path) {
     return make_error(ErrorKind::kExists, path + " exists", "give another name with -o, or --force to replace it");
   }
   return {};
+}
+
+Result<void> refuse_terminal(const std::string& path, const std::string& what) {
+  if ((path.empty() || path == "-") && ::isatty(STDOUT_FILENO) != 0) {
+    return make_error(ErrorKind::kUsage, what + " is binary and is not written to a terminal",
+                      "send it to a file or a pipe, or name a file with -o");
+  }
+  return {};
+}
+
+Result<CaptureOutput> choose_capture_output(const std::string& name, bool force) {
+  if (name == "-") {
+    STACKMAP_TRY(refuse_terminal(name, "a capture"));
+    return CaptureOutput{"-", ""};
+  }
+  const std::string base = capture_base(name);
+  const CaptureOutput output{base + ".smc", base + ".map"};
+  if (!force) {
+    STACKMAP_TRY(refuse_existing(output.capture));
+    STACKMAP_TRY(refuse_existing(output.map));
+  }
+  const size_t slash = base.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : base.substr(0, slash + 1);
+  if (::access(directory.c_str(), F_OK) != 0) {
+    return errno_error("cannot write to " + directory, "make the directory first, or name another with -o");
+  }
+  if (::access(directory.c_str(), W_OK) != 0) {
+    return errno_error("cannot write to " + directory, "name another place with -o");
+  }
+  return output;
 }
 
 Result<void> write_output(const std::string& path, bool force, const std::function<Result<void>(TextWriter&)>& write) {

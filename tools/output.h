@@ -17,4 +17,17 @@ Result<void> write_output(const std::string& path, bool force, const std::functi
 // Whether a file of that name would be overwritten: kExists, with what to do.
 Result<void> refuse_existing(const std::string& path);
 
+// kUsage if `path` is stdout ("" or "-") and that is a terminal. `what` begins the message: "a capture".
+Result<void> refuse_terminal(const std::string& path, const std::string& what);
+
+// Where a command that makes a capture puts it.
+struct CaptureOutput {
+  std::string capture;  // a path, or "-"
+  std::string map;      // empty: none
+};
+
+// NAME, NAME.smc or NAME.map -> both paths, neither of which exists unless `force`, in a directory that can be written
+// to; "-": stdout, if that is no terminal, and no map file.
+Result<CaptureOutput> choose_capture_output(const std::string& name, bool force);
+
 }  // namespace stackmap

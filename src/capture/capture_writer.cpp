@@ -177,9 +177,11 @@ Result<void> CaptureWriter::flush(const Ledger* ledger) {
     std::string payload;
     encode_ledger(*ledger, payload);
     STACKMAP_TRY(write_block(BlockKind::kLedger, static_cast<uint32_t>(ledger->entries().size()), payload));
-    payload.clear();
-    encode_anchor(clock_anchor(), payload);
-    STACKMAP_TRY(write_block(BlockKind::kAnchors, 1, payload));
+    if (options_.anchors) {
+      payload.clear();
+      encode_anchor(clock_anchor(), payload);
+      STACKMAP_TRY(write_block(BlockKind::kAnchors, 1, payload));
+    }
   }
   return {};
 }

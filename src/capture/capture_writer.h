@@ -30,6 +30,7 @@ class CaptureWriter {
     int zstd_level = 1;
     size_t block_bytes = size_t{256} << 10;  // of events, before compression
     uint64_t capture_id = 0;                 // 0: a random one
+    bool anchors = true;                     // at every ledger; not where the events are of another time or machine
   };
 
   // Writes the header, the first clock anchor and the event types at once.

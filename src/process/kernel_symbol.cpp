@@ -67,6 +67,9 @@ std::string KernelSymbol::text(uint64_t address) const {
   if (!known()) {
     return fmt::format("{:#x}", address);
   }
+  if (size == kNameAlone) {
+    return module.empty() ? name : fmt::format("{} [{}]", name, module);
+  }
   if (module.empty()) {
     return fmt::format("{}+{:#x}/{:#x}", name, offset, size);
   }

@@ -16,18 +16,22 @@ namespace stackmap {
 struct KernelSymbol {
   std::string name;
   uint64_t offset = 0;  // of the address in the symbol, in bytes
-  uint64_t size = 0;    // of the symbol, in bytes
+  uint64_t size = 0;    // of the symbol, in bytes; kNameAlone: offset and size are not known
   std::string module;   // empty for the kernel itself; "bpf" for BPF programs where the kernel says so
+
+  // No symbol of a kernel has this size. It marks a name from text that gives no offset and size.
+  static constexpr uint64_t kNameAlone = ~uint64_t{0};
 
   bool known() const { return !name.empty(); }
   bool operator==(const KernelSymbol&) const = default;
 
-  // As the kernel prints it: "name+0xoff/0xsize [module]"; "0x..." of `address` where the symbol is not known.
+  // As the kernel prints it: "name+0xoff/0xsize [module]"; "name [module]" where the size is kNameAlone; "0x..." of
+  // `address` where the symbol is not known.
   std::string text(uint64_t address) const;
 };
 
-// The inverse of text(): what the kernel's "%pS" and "%pB" give. Text that is no symbol (a bare address) is an unknown
-// one.
+// The inverse of text(): what the kernel's "%pS" and "%pB" give. Text that is no such symbol (a bare address, a name
+// alone) is an unknown one.
 KernelSymbol parse_kernel_symbol(std::string_view text);
 
 // How an address came to be a frame. A return address is looked up as address - 1, so that a call which ends a function

@@ -55,8 +55,9 @@ class Recorder {
   // A thread that is there at the start. It goes into the capture when an event first tells of it.
   void add_seen_task(TaskRecord record);
 
-  // Ends the map's generation: what was recorded before carries its cookies, what comes after the next one's. Writes what is
-  // pending, and the final refs of the generation that ends. On an error of the map (not of the writing) nothing has changed.
+  // Ends the map's generation: what was recorded before carries its cookies, what comes after the next one's. Writes
+  // what is pending, and the final refs of the generation that ends. On an error of the map (not of the writing)
+  // nothing has changed.
   Result<void> reset_map();
   // Drops the map, which must be off; its refs are written first. What it returns expires with the map's last reader.
   Result<std::weak_ptr<const Generation>> free_map();

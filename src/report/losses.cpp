@@ -57,13 +57,24 @@ constexpr OtherLine kOther[] = {
     {"fallback.being_published", "stacks recorded in full because another thread was storing one in their slot"},
     {"fallback.too_deep", "stacks recorded in full because they are deeper than the map takes"},
     {"fallback.off", "stacks recorded in full because the map was off"},
+    {"fallback.empty", "stacks without a frame"},
     {"ring.lost.cpu", "samples that the ring of CPU {} says it dropped (among those above)"},
     {"string.truncated", "strings as long as a sample can carry, which may have been longer"},
     {"write.failures", "writes to the capture that failed"},
+    {"import.stale_cookies", "events whose cookie is of a generation that no imported stack_map is of"},
+    {"import.unknown_cookies", "events whose cookie is not in its generation's stack_map, which was saved too early"},
+    {"import.lost_events", "events that the trace says were lost"},
+    {"import.lost_uncounted", "places where the trace says that events were lost, and not how many"},
+    {"import.overwritten", "entries of the trace's ring that were overwritten before they were read"},
+    {"import.user_stacks", "user stacks of the trace, which are left out"},
+    {"import.skipped_lines", "lines of the trace that were not understood"},
     {"reject.", "samples that could not be decoded: {} (among those above)"},
 };
-constexpr std::string_view kMapCounters[] = {"map.generation", "map.entries", "map.capacity", "map.successes",
-                                             "map.fallbacks"};
+constexpr std::string_view kMapCounters[] = {"map.generation",  "map.entries",     "map.capacity",
+                                             "map.successes",   "map.fallbacks",   "map.max_depth",
+                                             "map.arena_bytes", "map.arena_limit", "map.table_bytes"};
+// Neither a loss nor of the map.
+constexpr std::string_view kPlainCounters[] = {"import.events"};
 
 struct Sorted {
   std::vector<std::pair<std::string, EventCounters>> events;  // in the order of the ledger
@@ -122,6 +133,9 @@ Sorted sort_counters(const Ledger& ledger) {
     }
     if (std::ranges::find(kMapCounters, name) != std::end(kMapCounters)) {
       sorted.map = true;
+      continue;
+    }
+    if (std::ranges::find(kPlainCounters, name) != std::end(kPlainCounters)) {
       continue;
     }
     sorted.unknown.emplace_back(clean_text(name), value);
@@ -213,6 +227,9 @@ LossTotals loss_totals(const Ledger& ledger) {
 
 std::string one_line_summary(const Ledger& ledger) {
   const LossTotals totals = loss_totals(ledger);
+  if (!totals.known && ledger.has("import.events")) {
+    return fmt::format("the trace says that {} of its events were lost", human_count(ledger.get("import.lost_events")));
+  }
   if (!totals.known) {
     return "what was lost is not known";
   }

@@ -86,7 +86,7 @@ class ScriptWriter {
     for (size_t i = 0; i < event.fields.size(); ++i) {
       if (type != nullptr && i < type->fields.size()) {
         const FieldType& field = type->fields[i];
-        fmt::format_to(std::back_inserter(text_), " {}={}", clean_text(field.name),
+        fmt::format_to(std::back_inserter(text_), " {}{}{}", clean_text(field.name), field.name.empty() ? "" : "=",
                        field_text(source_, field.format, event.fields[i]));
       } else {
         fmt::format_to(std::back_inserter(text_), " field{}={}", i, event.fields[i]);
@@ -118,8 +118,19 @@ class ScriptWriter {
       return;
     }
     fmt::format_to(std::back_inserter(text_), "{}<stack_id {} gen {}>{}\n", prefix_, cookie.slot(), cookie.generation(),
-                   options_.resolve ? " not in the capture" : "");
+                   options_.resolve ? why_missing(cookie) : "");
     totals_.missing_stacks += options_.resolve ? 1 : 0;
+  }
+
+  std::string why_missing(Cookie cookie) const {
+    if (!options_.imported_generations) {
+      return " not in the capture";
+    }
+    if (!options_.imported_generations->contains(cookie.generation())) {
+      return fmt::format(" stale: needs the stack_map of generation {}", cookie.generation());
+    }
+    return fmt::format(" not in the stack_map of generation {}, which was saved before this stack was stored",
+                       cookie.generation());
   }
 
   void frames(std::span<const uint64_t> addresses) {

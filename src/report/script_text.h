@@ -5,10 +5,13 @@
 //             bash-1234    [001] .....   123.456789: <stack_id 42 gen 1>
 //
 // The five flag columns are dots, since a capture holds no flags. Times are seconds of CLOCK_MONOTONIC, rounded to
-// microseconds as the kernel rounds them. Field names and order are the event type's.
+// microseconds as the kernel rounds them. Field names and order are the event type's; a field without a name is printed
+// as its value alone, so that the text of an imported event comes out as it went in.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "base/file.h"
@@ -22,6 +25,9 @@ struct ScriptOptions {
   Filter filter = {};
   // The full stack in place of its cookie. A cookie whose stack the capture does not hold stays a cookie, and says so.
   bool resolve = false;
+  // An imported source: the generations that it has the stack_map of. A cookie without a stack then says whether it is
+  // stale, and which map it would need.
+  std::optional<std::set<uint32_t>> imported_generations = {};
 };
 
 struct ScriptTotals {

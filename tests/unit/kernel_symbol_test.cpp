@@ -14,6 +14,12 @@ TEST_CASE("a kernel symbol prints as the kernel's %pS does") {
   CHECK(KernelSymbol{}.text(0) == "0x0");
 }
 
+TEST_CASE("a name without offset and size prints alone") {
+  CHECK(KernelSymbol{"[FTRACE TRAMPOLINE]", 0, KernelSymbol::kNameAlone, ""}.text(1) == "[FTRACE TRAMPOLINE]");
+  CHECK(KernelSymbol{"ext4_read", 0, KernelSymbol::kNameAlone, "ext4"}.text(1) == "ext4_read [ext4]");
+  CHECK_FALSE(parse_kernel_symbol("ext4_read [ext4]").known());
+}
+
 TEST_CASE("what %pS and %pB print is read back") {
   CHECK(parse_kernel_symbol("name+0x1a/0x40 [mod]") == KernelSymbol{"name", 0x1a, 0x40, "mod"});
   CHECK(parse_kernel_symbol("__slab_alloc.isra.0+0x0/0x10") == KernelSymbol{"__slab_alloc.isra.0", 0, 0x10, ""});

@@ -77,6 +77,21 @@ TEST_CASE("the table has a row an event, and a sum", "[losses]") {
         "sum                 3,000       100  2,880         10     4       5      1         2\n");
 }
 
+TEST_CASE("an imported capture tells what its trace says", "[losses]") {
+  Ledger ledger;
+  ledger.set("import.events", 9);
+  ledger.set("import.lost_events", 1234);
+  ledger.set("import.stale_cookies", 2);
+  ledger.set("import.overwritten", 0);
+  CHECK(one_line_summary(ledger) == "the trace says that 1,234 of its events were lost");
+  CHECK_FALSE(loss_totals(ledger).known);
+  const std::string text = test::written([&](TextWriter& out) { write_losses(ledger, out); });
+  CHECK(text.find("\n           2  events whose cookie is of a generation that no imported stack_map is of\n") !=
+        std::string::npos);
+  CHECK(text.find("overwritten") == std::string::npos);
+  CHECK(text.find("other counters") == std::string::npos);
+}
+
 TEST_CASE("the rest is in words where it is not nought, and unknown names are kept", "[losses]") {
   Ledger ledger;
   ledger.set("event.any.hits", 5);

@@ -81,6 +81,26 @@ TEST_CASE("resolve prints the stack of that generation, or says that it is not t
   CHECK(totals.missing_stacks == 0);
 }
 
+TEST_CASE("an imported event's text stands alone, and its stale cookie says what it needs", "[script_text]") {
+  test::FakeEvents source;
+  source.task(5, "sh");
+  source.strings[1] = "any text = at all";
+  source.add_type({64, "ftrace", "one", {{"", FieldFormat::kString}}});
+  source.add(64, {1}, source.cookie(2, 7), 5, 1000);
+  source.add(64, {1}, source.cookie(3, 7), 5, 1000);
+  ScriptOptions options;
+  options.resolve = true;
+  options.imported_generations = {3};
+  CHECK(script(source, options) ==
+        "              sh-5       [000] .....     0.000001: one: any text = at all\n"
+        "              sh-5       [000] .....     0.000001: <stack_id 7 gen 2> stale: needs the stack_map of "
+        "generation 2\n"
+        "              sh-5       [000] .....     0.000001: one: any text = at all\n"
+        "              sh-5       [000] .....     0.000001: <stack_id 7 gen 3> not in the stack_map of generation 3, "
+        "which "
+        "was saved before this stack was stored\n");
+}
+
 TEST_CASE("fields by their formats", "[script_text]") {
   test::FakeEvents source;
   source.strings[1] = "a\nb";
