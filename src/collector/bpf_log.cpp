@@ -3,6 +3,7 @@
 
 #include <bpf/libbpf.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <mutex>
@@ -54,6 +55,7 @@ std::string take_bpf_log() {
   while (!text.empty() && text.back() == '\n') {
     text.pop_back();
   }
+  std::replace(text.begin(), text.end(), '\n', ';');
   return text;
 }
 

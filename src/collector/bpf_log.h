@@ -8,7 +8,7 @@
 namespace stackmap {
 
 void capture_bpf_log(bool verbose);
-// The last few lines, and forgets them.
+// The last few lines, as one, and forgets them.
 std::string take_bpf_log();
 
 }  // namespace stackmap

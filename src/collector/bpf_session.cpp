@@ -28,6 +28,11 @@ Error load_error(int errnum) {
   if (errnum == EPERM) {
     return errno_error_of(errnum, "cannot load BPF programs", "run as root, outside of a restricted container");
   }
+  if (log.find("kernel BTF") != std::string::npos) {
+    return make_error(ErrorKind::kUnsupported,
+                      "cannot load the BPF programs: this kernel does not show its types (BTF)",
+                      "it needs CONFIG_DEBUG_INFO_BTF=y, and /sys/kernel/btf/vmlinux to be readable");
+  }
   // EACCES is the verifier's, which a kernel that lacks something gives too.
   Error error =
       errno_error_of(errnum, "cannot load the BPF programs", "'stackmap check' shows what this kernel offers");

@@ -2,7 +2,7 @@
 #include "collector/kernel_check.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -47,7 +47,8 @@ class Check {
   }
 
   void btf() {
-    const bool there = ::access("/sys/kernel/btf/vmlinux", R_OK) == 0;
+    struct stat st {};
+    const bool there = ::stat("/sys/kernel/btf/vmlinux", &st) == 0 && st.st_size > 0;
     add(there ? State::kOk : State::kMissing, "BTF (/sys/kernel/btf/vmlinux)",
         there ? "yes" : "no: the kernel needs CONFIG_DEBUG_INFO_BTF=y");
   }

@@ -305,6 +305,17 @@ class ErrorsTest(Case):
         self.assertIn("run as root", done.stderr)
         self.assertEqual(os.listdir(self.dir), [])
 
+    def test_without_btf_and_in_a_pid_namespace(self):
+        for wrapper, words in ((["unshare", "-m", "sh", "-c", 'mount --bind /dev/null /sys/kernel/btf/vmlinux && "$@"', "sh"],
+                                "does not show its types (BTF)"),
+                               (["unshare", "-p", "-f", "--mount-proc"], "inside a PID namespace")):
+            done = subprocess.run([*wrapper, str(self.build / "stackmap"), "record", "-o", str(self.dir / "w")],
+                                  capture_output=True, text=True, timeout=DEADLINE, check=False)
+            self.assertEqual(done.returncode, 4, done.stderr)
+            self.assertIn(words, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertEqual(os.listdir(self.dir), [])
+
     def test_a_full_disk_keeps_what_was_written_and_says_so(self):
         inside = f"mount -t tmpfs -o size=256k none {self.dir} && {self.build}/stackmap record -o {self.dir}/w " \
                  f"--flush 50ms -- {self.build}/workloads/open-close 2000; code=$?; " \
