@@ -289,10 +289,8 @@ class SocketTest(ControlCase):
         self.assertIn("no recording listens on /run/stackmap/no-such-recording.sock",
                       self.run_stackmap("ctl", "no-such-recording", "stat", code=1).stderr)
         self.assertIn("try --help", self.run_stackmap("ctl", "x", "explode", code=2).stderr)
-        inside = f"mount -t tmpfs -o ro none /run && {self.build}/stackmap record -o {self.dir}/x --control=name"
-        done = subprocess.run(["unshare", "-m", "sh", "-c", inside], capture_output=True, text=True, timeout=DEADLINE, check=False)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("Read-only file system", done.stderr)
+        read_only = self.mount_tmpfs("ro", "ro")
+        self.refuse(["Read-only file system", "name another place"], "-o", self.dir / "x", f"--control={read_only}/x.sock")
 
     def test_by_name_under_run(self):
         name = f"stackmap-test-{os.getpid()}"

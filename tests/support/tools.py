@@ -36,6 +36,14 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, code, f"{arguments}: {done.stderr}")
         return done
 
+    def mount_tmpfs(self, name, options):
+        """A small file system of the test's own, which goes with the test."""
+        path = self.dir / name
+        path.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", path], check=True)
+        self.addCleanup(subprocess.run, ["umount", "--lazy", path], check=True)
+        return path
+
     def start(self, arguments, **options):
         process = subprocess.Popen([str(a) for a in arguments], text=True, **options)
 
