@@ -64,6 +64,7 @@ extern const volatile __u32 profiler_tgid;		 /* left out */
 extern const volatile __u32 stack_bytes;		 /* of the deepest stack to take */
 extern const volatile bool narrowed;			 /* record only `targets` */
 extern const volatile bool selected[STACKMAP_FIRST_ANY]; /* the kinds asked for as events */
+extern volatile __u32 phase;				 /* enum stackmap_phase */
 
 /*
  * A classic tracepoint program's return value also decides whether perf's own users of the
@@ -111,9 +112,13 @@ static __always_inline void header_fill(struct program_state *state, __u8 kind, 
  */
 static __always_inline struct program_state *sample_begin(__u8 kind, __u32 index, __u32 subject)
 {
-	__u64 pid_tgid = bpf_get_current_pid_tgid();
-	struct program_state *state = state_of(index);
+	__u64 pid_tgid;
+	struct program_state *state;
 
+	if (phase != STACKMAP_EVENTS)
+		return NULL;
+	pid_tgid = bpf_get_current_pid_tgid();
+	state = state_of(index);
 	if (!state)
 		return NULL;
 	if (pid_tgid >> 32 == profiler_tgid ||

@@ -67,7 +67,7 @@ int sched_wakeup_new(struct trace_event_raw_sched_wakeup_template *ctx)
 static __always_inline struct program_state *task_begin(__u8 kind, struct task_struct *task,
 							__u32 old_tid)
 {
-	struct program_state *state = state_of(kind);
+	struct program_state *state = phase != STACKMAP_NOTHING ? state_of(kind) : NULL;
 	struct stackmap_task_fields *fields;
 
 	if (!state || !state_take(state))
@@ -86,7 +86,7 @@ static __always_inline void task_finish(void *ctx, struct program_state *state, 
 {
 	struct stackmap_task_fields *fields = (void *)state->body;
 
-	if (selected[kind] && state->header.tgid != profiler_tgid &&
+	if (phase == STACKMAP_EVENTS && selected[kind] && state->header.tgid != profiler_tgid &&
 	    (!narrowed || is_target(state->header.tid) || is_target(fields->tid)))
 		sample_end(ctx, state, sizeof(*fields));
 	else

@@ -13,6 +13,7 @@ const volatile __u32 profiler_tgid = 0;
 const volatile __u32 stack_bytes = FRAMES_DEFAULT * 8;
 const volatile bool narrowed = false;
 const volatile bool selected[STACKMAP_FIRST_ANY] = {};
+volatile __u32 phase = STACKMAP_NOTHING;
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -134,8 +134,18 @@ struct stackmap_any_fields {
 };
 
 /*
+ * What is recorded now. User space sets it once all programs are attached, and back before it
+ * detaches them: attaching takes long enough for a busy CPU's ring to overflow.
+ */
+enum stackmap_phase {
+	STACKMAP_NOTHING = 0,
+	STACKMAP_TASKS = 1,  /* the task table's records alone */
+	STACKMAP_EVENTS = 2, /* and the events */
+};
+
+/*
  * How the runs of a program ended, per program and CPU. With the program's recursion misses (struct
- * bpf_prog_info) they add up to the times that the tracepoint fired.
+ * bpf_prog_info) they add up to the times that the tracepoint fired while events were recorded.
  */
 struct stackmap_counters {
 	__u64 filtered;	    /* left out by a filter, before the stack was walked */

@@ -204,12 +204,23 @@ Result<void> BpfSession::attach(const TraceFs& tracefs) {
   return {};
 }
 
-void BpfSession::detach() {
+void BpfSession::start_tasks() {
+  skeleton_->bss->phase = static_cast<uint32_t>(RecordPhase::kTasks);
+}
+
+void BpfSession::start_events() {
+  misses_before_ = read_misses();
+  skeleton_->bss->phase = static_cast<uint32_t>(RecordPhase::kEvents);
+}
+
+void BpfSession::stop() {
+  skeleton_->bss->phase = static_cast<uint32_t>(RecordPhase::kNothing);
+  misses_at_end_ = read_misses();
+  wait_for_programs();
   for (bpf_link* link : links_) {
     (void)bpf_link__destroy(link);  // there is no error that leaves it attached
   }
   links_.clear();
-  wait_for_programs();
 }
 
 Result<ProgramCounters> BpfSession::read_counters(uint32_t index) const {
@@ -229,19 +240,45 @@ Result<ProgramCounters> BpfSession::read_counters(uint32_t index) const {
   return sum;
 }
 
-Result<std::vector<KernelEventCounters>> BpfSession::counters() const {
-  const auto misses = [](const bpf_program* program) -> uint64_t {
+// The programs whose runs are counted, in the order of counters(). One program serves all tracepoints that have none of
+// their own, and the kernel counts its misses together: it comes last.
+std::vector<std::pair<std::string, bpf_program*>> BpfSession::counted_programs() const {
+  std::vector<std::pair<std::string, bpf_program*>> programs;
+  for (const KindInfo& kind : kinds()) {
+    if (kind.feeds_task_table || selected(kind.kind)) {
+      programs.emplace_back(fmt::format("{}:{}", kind.category, kind.name), program_of(kind));
+    }
+  }
+  if (!options_.events.any.empty()) {
+    programs.emplace_back("any", skeleton_->progs.any_event);
+  }
+  return programs;
+}
+
+std::vector<uint64_t> BpfSession::read_misses() const {
+  std::vector<uint64_t> misses;
+  for (const auto& [name, program] : counted_programs()) {
     bpf_prog_info info{};
     uint32_t size = sizeof(info);
-    return bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0 ? info.recursion_misses : 0;
+    const bool read = bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0;
+    misses.push_back(read ? info.recursion_misses : 0);
+  }
+  return misses;
+}
+
+Result<std::vector<KernelEventCounters>> BpfSession::counters() const {
+  const std::vector<uint64_t> misses = links_.empty() ? misses_at_end_ : read_misses();
+  const auto misses_of = [&](size_t i) {
+    return i < misses.size() && i < misses_before_.size() ? misses[i] - misses_before_[i] : 0;
   };
   std::vector<KernelEventCounters> all;
   for (const KindInfo& kind : kinds()) {
     if (kind.feeds_task_table || selected(kind.kind)) {
       STACKMAP_TRY_VALUE(counters, read_counters(static_cast<uint32_t>(kind.kind)));
-      all.push_back({fmt::format("{}:{}", kind.category, kind.name), counters, misses(program_of(kind))});
+      all.push_back({fmt::format("{}:{}", kind.category, kind.name), counters, misses_of(all.size())});
     }
   }
+  const size_t any = all.size();
   uint32_t number = kFirstAnyEvent;
   for (const Tracepoint& tracepoint : options_.events.any) {
     STACKMAP_TRY_VALUE(counters, read_counters(number));
@@ -249,8 +286,7 @@ Result<std::vector<KernelEventCounters>> BpfSession::counters() const {
     ++number;
   }
   if (!options_.events.any.empty()) {
-    // One program serves them all, and the kernel counts its misses together.
-    all.push_back({"any", {}, misses(skeleton_->progs.any_event)});
+    all.push_back({"any", {}, misses_of(any)});
   }
   return all;
 }

@@ -36,11 +36,15 @@ class BpfSession {
   int ring_map_fd() const;
   // A thread to record, and, with `inherit`, the threads and processes that it starts.
   Result<void> add_target(uint32_t tid, bool inherit);
-  // The task table's programs first, then the events.
+  // Attaches every program. Nothing is recorded yet.
   Result<void> attach(const TraceFs& tracefs);
-  // Detaches, and waits until no program runs any more: the counters are final then, and the rings hold all that was
-  // sent.
-  void detach();
+  // From here on, forks, execs, renames and exits are sent for the task table.
+  void start_tasks();
+  // From here on, events are sent and hits are counted.
+  void start_events();
+  // Ends the recording and waits until no program runs any more: the counters are final then, and the rings hold all
+  // that was sent. Then detaches.
+  void stop();
   // By event, over all CPUs.
   Result<std::vector<KernelEventCounters>> counters() const;
 
@@ -52,10 +56,15 @@ class BpfSession {
   bool selected(SampleKind kind) const;
   bpf_program* program_of(const KindInfo& kind) const;
   Result<ProgramCounters> read_counters(uint32_t index) const;
+  std::vector<std::pair<std::string, bpf_program*>> counted_programs() const;
+  std::vector<uint64_t> read_misses() const;
 
   BpfOptions options_;
   stackmap_bpf* skeleton_ = nullptr;
   std::vector<bpf_link*> links_;
+  // Recursion misses of counted_programs(): before the events were started, and when they were stopped.
+  std::vector<uint64_t> misses_before_;
+  std::vector<uint64_t> misses_at_end_;
 };
 
 // The kernel's limit on the depth of a stack: kernel.perf_event_max_stack, 127 by default.

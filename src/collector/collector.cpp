@@ -225,7 +225,7 @@ Result<void> Recording::scan_tasks() {
   return {};
 }
 
-// Attached first, so that from here on a fork adds its child; then every thread that is there, until none is new.
+// Forks are followed by now and add their children; here every thread that is there, until none is new.
 Result<void> Recording::follow_targets() {
   for (const uint32_t process : options_.processes) {
     size_t known = 0;
@@ -280,9 +280,11 @@ Result<void> Recording::start() {
     STACKMAP_TRY(watch(control_->epoll_fd(), kControl));
   }
   STACKMAP_TRY(bpf_->attach(*tracefs_));
-  started_ns_ = monotonic_ns();
+  bpf_->start_tasks();
   STACKMAP_TRY(scan_tasks());
   STACKMAP_TRY(follow_targets());
+  started_ns_ = monotonic_ns();
+  bpf_->start_events();
   STACKMAP_TRY_VALUE(flush_timer, make_timer(options_.flush_ns, options_.flush_ns));
   flush_timer_ = std::move(flush_timer);
   STACKMAP_TRY(watch(flush_timer_.get(), kFlush));
@@ -432,7 +434,7 @@ Result<void> Recording::loop() {
 Result<CollectorResult> Recording::finish() {
   CollectorResult result;
   result.symbol_source = namer_ ? namer_->source() : "nobody";
-  bpf_->detach();
+  bpf_->stop();
   if (command_) {
     const bool ended = command_->has_ended();
     command_->terminate();

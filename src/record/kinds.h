@@ -28,6 +28,13 @@ enum class SampleKind : uint8_t {
   kAny = 31,
 };
 
+// What the BPF programs record now.
+enum class RecordPhase : uint32_t {
+  kNothing = 0,
+  kTasks = 1,   // the task table's records alone
+  kEvents = 2,  // and the events
+};
+
 // Any other tracepoint of a session has a number of its own, from here on.
 inline constexpr uint32_t kFirstAnyEvent = 32;
 // Bytes of the longest string of a sample, its NUL not counted. One of that length may have been cut.
