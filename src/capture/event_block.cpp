@@ -160,17 +160,22 @@ struct EventBlockDecoder::State {
   struct Field {
     ByteReader reader{{}};
     uint64_t before = 0;
+    bool present = false;
   };
+  using TypeFields = std::array<Field, kFieldColumnsPerType>;
 
   std::array<ByteReader, kFixedColumns> fixed{ByteReader({}), ByteReader({}), ByteReader({}),
                                               ByteReader({}), ByteReader({}), ByteReader({}),
                                               ByteReader({}), ByteReader({}), ByteReader({})};
-  std::vector<Field> fields;  // by column id - kFieldColumnBase
+  // A type's fields are types[type_index[type] - 1]; 0 where the block has no column of it. Room is made for the types
+  // that have columns alone: a column of a hostile number costs no more than another.
+  std::array<uint16_t, kMaxType + 1> type_index{};
+  std::vector<TypeFields> types;
   std::vector<Cpu> cpus;
   std::vector<uint32_t> slots;
   uint64_t base_ns = 0;
   uint32_t generation = 0;
-  std::vector<uint64_t> values;
+  std::array<uint64_t, kFieldColumnsPerType> values{};
 
   bool read_columns(ByteReader& payload);
   bool read_event(const FieldCount& field_count, std::vector<uint64_t>& frames, Event& event);
@@ -186,11 +191,13 @@ bool EventBlockDecoder::State::read_columns(ByteReader& payload) {
     if (id < kFixedColumns) {
       fixed[id] = column;
     } else if (id >= kFieldColumnBase && id < kFieldColumnBase + kFieldColumnsPerType * (kMaxType + 1)) {
-      const size_t index = id - kFieldColumnBase;
-      if (index >= fields.size()) {
-        fields.resize(index + 1);
+      const uint64_t index = id - kFieldColumnBase;
+      uint16_t& type = type_index[index / kFieldColumnsPerType];
+      if (type == 0) {
+        types.emplace_back();
+        type = static_cast<uint16_t>(types.size());
       }
-      fields[index] = {column, 0};
+      types[type - 1U][index % kFieldColumnsPerType] = {column, 0, true};
     }
   }
   return payload.ok();
@@ -263,20 +270,26 @@ bool EventBlockDecoder::State::read_event(const FieldCount& field_count, std::ve
     return false;
   }
   const size_t n = field_count(event.type);
-  const size_t first = type * kFieldColumnsPerType;
-  values.resize(n);
+  if (n == 0) {
+    event.fields = {};
+    return true;
+  }
+  if (n > kFieldColumnsPerType || type_index[type] == 0) {
+    return false;
+  }
+  TypeFields& fields = types[type_index[type] - 1U];
   for (size_t i = 0; i < n; ++i) {
-    if (i >= kFieldColumnsPerType || first + i >= fields.size()) {
+    Field& field = fields[i];
+    if (!field.present) {
       return false;
     }
-    Field& field = fields[first + i];
     field.before += static_cast<uint64_t>(field.reader.svarint());
     values[i] = field.before;
     if (!field.reader.ok()) {
       return false;
     }
   }
-  event.fields = values;
+  event.fields = std::span(values).first(n);
   return true;
 }
 
