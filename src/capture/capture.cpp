@@ -29,7 +29,8 @@ struct StackTable {
 
 bool CaptureInfo::operator==(const CaptureInfo& other) const {
   return host == other.host && tool == other.tool && command == other.command && symbol_source == other.symbol_source &&
-         map_capacity == other.map_capacity && max_depth == other.max_depth && ring_bytes == other.ring_bytes;
+         map_capacity == other.map_capacity && max_depth == other.max_depth && ring_bytes == other.ring_bytes &&
+         session == other.session && segment == other.segment;
 }
 
 struct Capture::State {

@@ -37,6 +37,8 @@ struct CaptureInfo {
   uint32_t map_capacity = 0;         // stacks a generation
   uint32_t max_depth = 0;            // frames a stack
   uint64_t ring_bytes = 0;           // a CPU
+  uint64_t session = 0;              // a random number, the same for all segments of a recording; 0: of its own
+  uint64_t segment = 0;              // 1, 2, ...; 0: not one of several
   std::vector<ClockAnchor> anchors;  // at the start, and at later flushes
   bool operator==(const CaptureInfo&) const;
 };

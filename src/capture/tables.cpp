@@ -22,6 +22,8 @@ enum Tag : uint64_t {
   kMapCapacity = 11,
   kMaxDepth = 12,
   kRingBytes = 13,
+  kSession = 14,
+  kSegment = 15,
 };
 
 // Depth of a stack: far above what a kernel gives, and a bound on what hostile bytes can ask for.
@@ -66,6 +68,12 @@ void encode_info(const CaptureInfo& info, std::string& out, uint32_t& count) {
   put(kMapCapacity, std::to_string(info.map_capacity));
   put(kMaxDepth, std::to_string(info.max_depth));
   put(kRingBytes, std::to_string(info.ring_bytes));
+  if (info.session != 0) {
+    put(kSession, std::to_string(info.session));
+  }
+  if (info.segment != 0) {
+    put(kSegment, std::to_string(info.segment));
+  }
 }
 
 Result<void> decode_info(Bytes payload, uint32_t count, CaptureInfo& info) {
@@ -115,6 +123,10 @@ Result<void> decode_info(Bytes payload, uint32_t count, CaptureInfo& info) {
         return number(info.max_depth);
       case kRingBytes:
         return number(info.ring_bytes);
+      case kSession:
+        return number(info.session);
+      case kSegment:
+        return number(info.segment);
       default:
         return true;
     }

@@ -134,6 +134,22 @@ TEST_CASE("a capture is read back whole") {
   CHECK(capture->symbol_text(0x1234) == "0x1234");
 }
 
+TEST_CASE("session and segment are read back, and are 0 where a header has none") {
+  Writing alone;
+  write_events(*alone.writer, 100);
+  CHECK(alone.open()->info().session == 0);
+  CHECK(alone.open()->info().segment == 0);
+  CaptureInfo info = example_info();
+  info.session = UINT64_MAX;
+  info.segment = 7;
+  auto disk = std::make_shared<Disk>();
+  REQUIRE(CaptureWriter::create(std::make_unique<FaultyFile>(disk), info, known_event_types(), {}));
+  auto capture = Capture::open(memory_file(disk->bytes, "memory"));
+  REQUIRE(capture);
+  CHECK(capture->info() == info);
+  CHECK_FALSE(capture->info() == example_info());
+}
+
 TEST_CASE("events come back in order, with their fields") {
   Writing w;
   write_events(*w.writer, 1000);
