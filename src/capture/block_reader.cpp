@@ -57,7 +57,9 @@ Result<std::vector<FoundBlock>> BlockReader::scan(ScanFaults& faults) {
   const uint64_t size = file_.size();
   const auto note = [&](uint64_t offset, std::string_view what) {
     if (faults.first.empty()) {
-      faults.first = fmt::format("at byte {}: {}", offset, what);
+      const uint64_t number = blocks.empty() ? 0 : blocks.back().header.sequence + 1;
+      faults.first = fmt::format("block {} at byte {}: {}", number, offset, what);
+      faults.first_offset = offset;
     }
   };
   uint64_t at = 0;
@@ -81,7 +83,7 @@ Result<std::vector<FoundBlock>> BlockReader::scan(ScanFaults& faults) {
     if (fault == HeaderFault::kNone && header.stored_bytes <= size - at - kBlockHeaderBytes) {
       const uint64_t expected = blocks.empty() ? 0 : blocks.back().header.sequence + 1;
       if (header.sequence > expected) {
-        note(at, fmt::format("{} blocks are missing", header.sequence - expected));
+        note(at, fmt::format("{} blocks are missing there", header.sequence - expected));
         faults.missing_blocks += header.sequence - expected;
       }
       const uint64_t end = at + kBlockHeaderBytes + header.stored_bytes;
@@ -113,9 +115,7 @@ Result<std::vector<FoundBlock>> BlockReader::scan(ScanFaults& faults) {
 }
 
 Result<std::span<const std::byte>> BlockReader::payload(const FoundBlock& block) {
-  const auto bad = [&](std::string_view what) {
-    return make_error(ErrorKind::kCorrupt, fmt::format("block at byte {}: {}", block.offset, what));
-  };
+  const auto bad = [](std::string what) { return make_error(ErrorKind::kCorrupt, std::move(what)); };
   stored_.resize(block.header.stored_bytes);
   STACKMAP_TRY_VALUE(n, file_.read_at(block.offset + kBlockHeaderBytes, std::as_writable_bytes(std::span(stored_))));
   if (n != stored_.size()) {

@@ -28,6 +28,7 @@ struct ScanFaults {
   uint64_t torn_bytes = 0;      // an unfinished block at the end
   uint64_t missing_blocks = 0;  // gaps in the sequence
   std::string first;            // the first of these, in words with its offset
+  uint64_t first_offset = 0;    // in the file
 };
 
 class BlockReader {
@@ -40,7 +41,8 @@ class BlockReader {
   // Every good header, in the order of the file. kCorrupt if there is none, or if the file is of a later version.
   Result<std::vector<FoundBlock>> scan(ScanFaults& faults);
 
-  // The payload of a block, decompressed; valid until the next call. kCorrupt if a checksum or a size is wrong.
+  // The payload of a block, decompressed; valid until the next call. kCorrupt if a checksum or a size is wrong;
+  // the place is the caller's to say.
   Result<std::span<const std::byte>> payload(const FoundBlock& block);
 
  private:

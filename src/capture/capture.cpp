@@ -5,27 +5,10 @@
 
 #include <algorithm>
 
-#include "base/bytes.h"
-#include "capture/block_reader.h"
-#include "capture/event_block.h"
-#include "capture/tables.h"
+#include "capture/block.h"
+#include "capture/capture_part.h"
 
 namespace stackmap {
-
-namespace {
-
-// The frames of every stack, one after the other.
-struct StackTable {
-  struct Place {
-    size_t first = 0;
-    uint32_t depth = 0;
-    uint64_t ref = 0;
-  };
-  std::vector<uint64_t> frames;
-  std::unordered_map<Cookie, Place> places;
-};
-
-}  // namespace
 
 bool CaptureInfo::operator==(const CaptureInfo& other) const {
   return host == other.host && tool == other.tool && command == other.command && symbol_source == other.symbol_source &&
@@ -34,117 +17,34 @@ bool CaptureInfo::operator==(const CaptureInfo& other) const {
 }
 
 struct Capture::State {
-  std::unique_ptr<ReadableFile> file;
-  std::unique_ptr<BlockReader> reader;
-  std::vector<FoundBlock> found;
-  std::vector<BlockInfo> blocks;
+  std::vector<std::unique_ptr<CapturePart>> parts;
+  std::string name;
+  std::string missing;
   CaptureInfo info;
-  std::vector<EventType> types;
-  std::unordered_map<uint64_t, std::string> strings;
-  StackTable stacks;
-  std::unordered_map<uint64_t, KernelSymbol> symbols;
-  TaskTable tasks;
+  CaptureTables tables;
   Ledger ledger;
   Damage damage;
-  uint64_t events = 0;
-  // The blocks that are found damaged when they are read; each is counted once.
-  std::vector<bool> counted;
 
-  Result<void> read_table(const FoundBlock& block);
-  void take_stack(Cookie cookie, std::span<const uint64_t> frames);
-  void count_damage(size_t block, const Error& error, uint64_t events_lost);
-  void read_tables();
+  Result<void> read();
 };
 
-void Capture::State::count_damage(size_t block, const Error& error, uint64_t events_lost) {
-  if (counted[block]) {
-    return;
+Result<void> Capture::State::read() {
+  STACKMAP_TRY(order_parts(parts));
+  tables.several = parts.size() > 1;
+  for (const auto& part : parts) {
+    STACKMAP_TRY(part->read_tables(tables));
   }
-  counted[block] = true;
-  ++damage.bad_blocks;
-  damage.events_lost += events_lost;
-  if (damage.first.empty()) {
-    damage.first = error.message();
+  join_symbols(parts, tables);
+  name = joined_name(parts);
+  missing = stackmap::missing_segments(parts);
+  info = join_infos(parts);
+  ledger = join_ledgers(parts);
+  damage = join_damage(parts);
+  if (tables.types.empty() && damage.any()) {
+    // The table is lost; what the fixed numbers mean is known all the same.
+    tables.types = known_event_types();
   }
-}
-
-void Capture::State::take_stack(Cookie cookie, std::span<const uint64_t> frames) {
-  // A repeated entry has equal contents; whatever it has, the first one stands.
-  const auto [it, is_new] = stacks.places.try_emplace(cookie);
-  if (is_new) {
-    it->second = {stacks.frames.size(), static_cast<uint32_t>(frames.size()), 0};
-    stacks.frames.insert(stacks.frames.end(), frames.begin(), frames.end());
-  }
-}
-
-Result<void> Capture::State::read_table(const FoundBlock& block) {
-  const BlockHeader& header = block.header;
-  const auto kind = static_cast<BlockKind>(header.kind);
-  switch (kind) {
-    case BlockKind::kEvents:
-      events += header.count;
-      return {};
-    case BlockKind::kHeader:
-    case BlockKind::kEventTypes:
-    case BlockKind::kStrings:
-    case BlockKind::kTasks:
-    case BlockKind::kStacks:
-    case BlockKind::kSymbols:
-    case BlockKind::kLedger:
-    case BlockKind::kAnchors:
-    case BlockKind::kRefs:
-    case BlockKind::kEnd:
-      break;
-    default:
-      ++damage.unknown_blocks;
-      return {};
-  }
-  STACKMAP_TRY_VALUE(payload, reader->payload(block));
-  switch (kind) {
-    case BlockKind::kHeader:
-      return decode_info(payload, header.count, info);
-    case BlockKind::kEventTypes:
-      return decode_event_types(payload, header.count, types);
-    case BlockKind::kStrings:
-      return decode_strings(payload, header.count,
-                            [&](uint64_t id, std::string_view text) { strings.try_emplace(id, text); });
-    case BlockKind::kTasks:
-      return decode_tasks(payload, header.count, header.first_ns, [&](TaskRecord r) { tasks.add(std::move(r)); });
-    case BlockKind::kStacks:
-      return decode_stacks(payload, header.count, [&](uint32_t slot, std::span<const uint64_t> frames) {
-        take_stack(Cookie(header.generation, slot), frames);
-      });
-    case BlockKind::kSymbols:
-      return decode_symbols(payload, header.count,
-                            [&](uint64_t address, KernelSymbol s) { symbols.try_emplace(address, std::move(s)); });
-    case BlockKind::kLedger:
-      return decode_ledger(payload, header.count, ledger);
-    case BlockKind::kAnchors:
-      return decode_anchors(payload, header.count, info.anchors);
-    case BlockKind::kRefs:
-      return decode_refs(payload, header.count, [&](uint32_t slot, uint64_t ref) {
-        const auto it = stacks.places.find(Cookie(header.generation, slot));
-        if (it != stacks.places.end()) {
-          it->second.ref = ref;
-        }
-      });
-    default:
-      damage.closed = true;
-      return {};
-  }
-}
-
-void Capture::State::read_tables() {
-  counted.resize(found.size());
-  for (size_t i = 0; i < found.size(); ++i) {
-    const FoundBlock& block = found[i];
-    if (auto read = read_table(block); !read) {
-      count_damage(i, read.error(), 0);
-    }
-    const BlockHeader& h = block.header;
-    blocks.push_back({block.offset, kBlockHeaderBytes + h.stored_bytes, h.raw_bytes, h.kind, h.sequence, h.generation,
-                      h.count, h.first_ns, h.last_ns});
-  }
+  return {};
 }
 
 Capture::Capture(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -158,48 +58,98 @@ Result<Capture> Capture::open(const std::string& path) {
 }
 
 Result<Capture> Capture::open(std::unique_ptr<ReadableFile> file) {
+  std::vector<std::unique_ptr<ReadableFile>> files;
+  files.push_back(std::move(file));
+  return open(std::move(files));
+}
+
+Result<Capture> Capture::open(const std::vector<std::string>& paths) {
+  std::vector<std::unique_ptr<ReadableFile>> files;
+  for (const std::string& path : paths) {
+    STACKMAP_TRY_VALUE(file, open_file(path));
+    files.push_back(std::move(file));
+  }
+  return open(std::move(files));
+}
+
+Result<Capture> Capture::open(std::vector<std::unique_ptr<ReadableFile>> files) {
   auto state = std::make_unique<State>();
-  state->file = std::move(file);
-  state->reader = std::make_unique<BlockReader>(*state->file);
-  ScanFaults faults;
-  STACKMAP_TRY_VALUE(found, state->reader->scan(faults));
-  state->found = std::move(found);
-  state->damage.bad_blocks = faults.bad_blocks;
-  state->damage.bytes_skipped = faults.bytes_skipped;
-  state->damage.torn_bytes = faults.torn_bytes;
-  state->damage.missing_blocks = faults.missing_blocks;
-  state->damage.first = faults.first;
-  state->read_tables();
+  for (auto& file : files) {
+    STACKMAP_TRY_VALUE(part, CapturePart::open(std::move(file)));
+    state->parts.push_back(std::move(part));
+  }
+  STACKMAP_TRY(state->read());
   return Capture(std::move(state));
 }
 
 const std::string& Capture::name() const {
-  return state_->file->name();
+  return state_->name;
 }
 const CaptureInfo& Capture::info() const {
   return state_->info;
 }
+size_t Capture::file_count() const {
+  return state_->parts.size();
+}
+const std::string& Capture::missing_segments() const {
+  return state_->missing;
+}
 const std::vector<EventType>& Capture::event_types() const {
-  return state_->types;
+  return state_->tables.types;
 }
 const TaskTable& Capture::tasks() const {
-  return state_->tasks;
+  return state_->tables.tasks;
 }
 const Ledger& Capture::ledger() const {
   return state_->ledger;
 }
 const Damage& Capture::damage() const {
+  state_->damage = join_damage(state_->parts);
   return state_->damage;
 }
-const std::vector<BlockInfo>& Capture::blocks() const {
-  return state_->blocks;
+
+std::vector<BlockInfo> Capture::blocks() const {
+  std::vector<BlockInfo> all;
+  for (const auto& part : state_->parts) {
+    all.insert(all.end(), part->blocks().begin(), part->blocks().end());
+  }
+  return all;
 }
+
 uint64_t Capture::event_count() const {
-  return state_->events;
+  uint64_t events = 0;
+  for (const auto& part : state_->parts) {
+    events += part->events();
+  }
+  return events;
+}
+
+uint64_t Capture::events_expected() const {
+  uint64_t events = 0;
+  for (const auto& part : state_->parts) {
+    events += part->events_expected();
+  }
+  return events;
+}
+
+std::vector<CaptureFile> Capture::files() const {
+  std::vector<CaptureFile> files;
+  for (const auto& part : state_->parts) {
+    CaptureFile file{part->name(),   part->info().segment, part->size(),  part->events(), 0, 0,
+                     part->blocks(), part->ledger(),       part->damage()};
+    for (const BlockInfo& block : file.blocks) {
+      if (static_cast<BlockKind>(block.kind) == BlockKind::kEvents) {
+        file.first_ns = file.first_ns == 0 ? block.first_ns : std::min(file.first_ns, block.first_ns);
+        file.last_ns = std::max(file.last_ns, block.last_ns);
+      }
+    }
+    files.push_back(std::move(file));
+  }
+  return files;
 }
 
 const EventType* Capture::event_type(uint16_t id) const {
-  for (const EventType& type : state_->types) {
+  for (const EventType& type : state_->tables.types) {
     if (type.id == id) {
       return &type;
     }
@@ -208,23 +158,23 @@ const EventType* Capture::event_type(uint16_t id) const {
 }
 
 std::string_view Capture::string(uint64_t id) const {
-  const auto it = state_->strings.find(id);
-  return it == state_->strings.end() ? std::string_view("?") : it->second;
+  const auto it = state_->tables.strings.find(id);
+  return it == state_->tables.strings.end() ? std::string_view("?") : it->second;
 }
 
 std::span<const uint64_t> Capture::stack(Cookie cookie) const {
-  const auto it = state_->stacks.places.find(cookie);
-  if (it == state_->stacks.places.end()) {
+  const auto it = state_->tables.stacks.places.find(cookie);
+  if (it == state_->tables.stacks.places.end()) {
     return {};
   }
-  return std::span(state_->stacks.frames).subspan(it->second.first, it->second.depth);
+  return std::span(state_->tables.stacks.frames).subspan(it->second.first, it->second.depth);
 }
 
 std::vector<CapturedStack> Capture::stacks() const {
   std::vector<CapturedStack> records;
-  records.reserve(state_->stacks.places.size());
-  for (const auto& [cookie, place] : state_->stacks.places) {
-    records.push_back({cookie, std::span(state_->stacks.frames).subspan(place.first, place.depth), place.ref});
+  records.reserve(state_->tables.stacks.places.size());
+  for (const auto& [cookie, place] : state_->tables.stacks.places) {
+    records.push_back({cookie, std::span(state_->tables.stacks.frames).subspan(place.first, place.depth), place.ref});
   }
   std::sort(records.begin(), records.end(),
             [](const CapturedStack& a, const CapturedStack& b) { return a.cookie < b.cookie; });
@@ -233,7 +183,7 @@ std::vector<CapturedStack> Capture::stacks() const {
 
 Result<std::vector<CapturedStack>> Capture::counted_stacks() const {
   std::vector<CapturedStack> records = stacks();
-  if (state_->damage.closed) {
+  if (damage().closed) {
     return records;
   }
   std::unordered_map<Cookie, uint64_t> refs;
@@ -249,49 +199,50 @@ Result<std::vector<CapturedStack>> Capture::counted_stacks() const {
   return records;
 }
 
-const KernelSymbol* Capture::symbol(uint64_t address) const {
-  const auto it = state_->symbols.find(address);
-  return it == state_->symbols.end() ? nullptr : &it->second;
+const KernelSymbol* Capture::symbol(uint64_t frame) const {
+  const CaptureTables& tables = state_->tables;
+  if (frame - kStandInBase < tables.stand_ins.size()) {
+    return &tables.stand_ins[frame - kStandInBase].symbol;
+  }
+  const auto it = tables.symbols.find(frame);
+  return it == tables.symbols.end() ? nullptr : &it->second;
 }
 
-std::string Capture::symbol_text(uint64_t address) const {
-  const KernelSymbol* found = symbol(address);
-  return found != nullptr ? found->text(address) : fmt::format("0x{:x}", address);
+std::string Capture::symbol_text(uint64_t frame) const {
+  const KernelSymbol* found = symbol(frame);
+  return found != nullptr ? found->text(frame) : fmt::format("0x{:x}", frame);
+}
+
+uint64_t Capture::address(uint64_t frame) const {
+  const auto& stand_ins = state_->tables.stand_ins;
+  return frame - kStandInBase < stand_ins.size() ? stand_ins[frame - kStandInBase].address : frame;
+}
+
+std::vector<std::pair<uint64_t, const KernelSymbol*>> Capture::symbols() const {
+  std::vector<std::pair<uint64_t, const KernelSymbol*>> all;
+  const CaptureTables& tables = state_->tables;
+  for (const auto& [address, symbol] : tables.symbols) {
+    all.emplace_back(address, &symbol);
+  }
+  for (size_t i = 0; i < tables.stand_ins.size(); ++i) {
+    all.emplace_back(kStandInBase + i, &tables.stand_ins[i].symbol);
+  }
+  std::ranges::sort(all, {}, &std::pair<uint64_t, const KernelSymbol*>::first);
+  return all;
+}
+
+std::vector<std::pair<uint64_t, std::string_view>> Capture::strings() const {
+  std::vector<std::pair<uint64_t, std::string_view>> all(state_->tables.strings.begin(), state_->tables.strings.end());
+  std::ranges::sort(all);
+  return all;
 }
 
 Result<void> Capture::for_each_event(const std::function<bool(const Event&)>& callback) const {
-  EventBlockDecoder decoder;
-  std::vector<size_t> fields;
-  for (const EventType& type : state_->types) {
-    if (type.id >= fields.size()) {
-      fields.resize(size_t{type.id} + 1);
-    }
-    fields[type.id] = type.fields.size();
-  }
-  const auto field_count = [&](uint16_t type) { return type < fields.size() ? fields[type] : 0; };
-  for (size_t i = 0; i < state_->found.size(); ++i) {
-    const FoundBlock& block = state_->found[i];
-    const BlockHeader& header = block.header;
-    if (static_cast<BlockKind>(header.kind) != BlockKind::kEvents) {
-      continue;
-    }
-    auto payload = state_->reader->payload(block);
-    if (!payload) {
-      if (payload.error().kind != ErrorKind::kCorrupt) {
-        return std::move(payload).error();
-      }
-      state_->count_damage(i, payload.error(), header.count);
-      continue;
-    }
-    uint32_t seen = 0;
-    auto done = decoder.decode(*payload, header.generation, header.count, field_count, [&](const Event& event) {
-      ++seen;
-      return callback(event);
-    });
-    if (!done) {
-      state_->count_damage(i, done.error(), header.count - seen);
-    } else if (!*done) {
-      return {};
+  const EventLayout layout(state_->tables.types);
+  for (const auto& part : state_->parts) {
+    STACKMAP_TRY_VALUE(go_on, part->for_each_event(layout, callback));
+    if (!go_on) {
+      break;
     }
   }
   return {};

@@ -3,6 +3,12 @@
 // block header; the events themselves are read when they are asked for, block by block. Memory follows the tables, not
 // the events.
 //
+// The segments of one recording, each a file, are joined into one capture, in the order of their numbers. Strings have
+// ids of the joined capture, tasks are merged in time, ledgers are added up (but `map.*`, a state: the last one's). A
+// name belongs to its segment, since modules come and go: where segments name an address differently, a frame is a
+// stand-in for the address, so that symbol() and symbol_text() of a frame are always right; address() gives the
+// address. A segment that has lost its own name of an address takes the others', if these agree.
+//
 // Damage is never fatal as long as the file is a capture at all: a damaged block is skipped, a torn tail is the end,
 // and damage() says what was dropped. An event whose stack went with a damaged block has a cookie that stack() does not
 // know; it never gets another stack.
@@ -58,7 +64,8 @@ struct Damage {
   uint64_t missing_blocks = 0;  // gaps in the sequence numbers
   uint64_t events_lost = 0;     // events of blocks whose header was whole but whose contents were not
   bool closed = false;          // the end block is there: the recorder stopped cleanly
-  std::string first;            // the first fault, with its offset in the file; empty if there is none
+  std::string first;            // the first fault: [FILE: ] block, offset in the file; empty if there is none
+  uint64_t first_offset = 0;    // in its file
   bool any() const { return bad_blocks + bytes_skipped + torn_bytes + missing_blocks != 0; }
 };
 
@@ -74,17 +81,41 @@ struct BlockInfo {
   uint64_t last_ns = 0;
 };
 
+// One of the files that a capture was read from.
+struct CaptureFile {
+  std::string name;
+  uint64_t segment = 0;  // 0: not one of several
+  uint64_t bytes = 0;
+  uint64_t events = 0;    // as the block headers count them
+  uint64_t first_ns = 0;  // of its events; 0 if there are none
+  uint64_t last_ns = 0;
+  std::vector<BlockInfo> blocks;
+  Ledger ledger;
+  Damage damage;
+};
+
 class Capture {
  public:
   // kCorrupt if it is no capture, or of a later major version; kFailed if it cannot be read.
   static Result<Capture> open(const std::string& path);
   static Result<Capture> open(std::unique_ptr<ReadableFile> file);
+  // The segments of one recording, in any order. kUsage if they are not of one, if one is there twice, or if there are
+  // none; kCorrupt if two of them contradict each other. One file may be anything that open() takes.
+  static Result<Capture> open(const std::vector<std::string>& paths);
+  static Result<Capture> open(std::vector<std::unique_ptr<ReadableFile>> files);
   Capture(Capture&&) noexcept;
   Capture& operator=(Capture&&) noexcept;
   ~Capture();
 
+  // The file's name; of several the part that they share (NAME of NAME-000001.smc ...), else the first one's.
   const std::string& name() const;
+  // Of several: the first one's, with the anchors of all; segment is 0.
   const CaptureInfo& info() const;
+  std::vector<CaptureFile> files() const;  // in the order of their events
+  size_t file_count() const;
+  // "segments 3 to 5 are not there": gaps in the numbers of several files, and before the first. Empty if there are
+  // none.
+  const std::string& missing_segments() const;
   const std::vector<EventType>& event_types() const;
   const EventType* event_type(uint16_t id) const;  // null if unknown
   std::string_view string(uint64_t id) const;      // "?" if unknown
@@ -95,19 +126,27 @@ class Capture {
   std::vector<CapturedStack> stacks() const;
   // The same, with `ref` counted from the events where the recorder left no final counts.
   Result<std::vector<CapturedStack>> counted_stacks() const;
-  // The name of a kernel return address as it was when the capture was taken; null if it carries none.
-  const KernelSymbol* symbol(uint64_t address) const;
+  // The name of a frame's address as it was when the capture was taken; null if it carries none.
+  const KernelSymbol* symbol(uint64_t frame) const;
   // "name+0xoff/0xsize [module]" of it; "0x..." where there is no name.
-  std::string symbol_text(uint64_t address) const;
+  std::string symbol_text(uint64_t frame) const;
+  // The return address that a frame is of: itself, but where it is a stand-in.
+  uint64_t address(uint64_t frame) const;
+  // Every frame that has a name, or is known to have none, by number.
+  std::vector<std::pair<uint64_t, const KernelSymbol*>> symbols() const;
+  // Every string, by id.
+  std::vector<std::pair<uint64_t, std::string_view>> strings() const;
   const TaskTable& tasks() const;
   const Ledger& ledger() const;
-  const Damage& damage() const;
-  const std::vector<BlockInfo>& blocks() const;
+  const Damage& damage() const;           // of all files
+  std::vector<BlockInfo> blocks() const;  // of all files, one after the other
   // Events as the block headers count them.
   uint64_t event_count() const;
+  // The same, or what the recorder counted at the end of a file, if that is more: whole blocks are gone.
+  uint64_t events_expected() const;
 
-  // Every event, in the order of the file: in order of time within one CPU, not across CPUs. Damaged blocks are skipped
-  // and counted in damage(). The callback returns false to stop.
+  // Every event, in the order of the files: in order of time within one CPU, not across CPUs. Damaged blocks are
+  // skipped and counted in damage(). The callback returns false to stop.
   Result<void> for_each_event(const std::function<bool(const Event&)>& callback) const;
 
  private:

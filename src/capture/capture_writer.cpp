@@ -55,6 +55,11 @@ Result<void> CaptureWriter::write_block(BlockKind kind, uint32_t count, std::str
   return blocks_.write(header, payload);
 }
 
+void CaptureWriter::add_event_type(const EventType& type) {
+  encode_event_type(type, types_.payload);
+  ++types_.count;
+}
+
 uint64_t CaptureWriter::string_id(std::string_view text) {
   const auto [it, is_new] = string_ids_.try_emplace(std::string(text), string_ids_.size());
   if (is_new) {
@@ -91,6 +96,14 @@ Result<void> CaptureWriter::add_event(const Event& event) {
     STACKMAP_TRY(flush_events());
   }
   events_.add(event);
+  return {};
+}
+
+Result<void> CaptureWriter::flush_types() {
+  if (types_.count != 0) {
+    STACKMAP_TRY(write_block(BlockKind::kEventTypes, types_.count, types_.payload));
+    types_.clear();
+  }
   return {};
 }
 
@@ -145,6 +158,7 @@ Result<void> CaptureWriter::flush_symbols() {
 }
 
 Result<void> CaptureWriter::flush_tables() {
+  STACKMAP_TRY(flush_types());
   STACKMAP_TRY(flush_strings());
   STACKMAP_TRY(flush_tasks());
   STACKMAP_TRY(flush_stacks());

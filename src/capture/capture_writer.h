@@ -37,6 +37,8 @@ class CaptureWriter {
   static Result<std::unique_ptr<CaptureWriter>> create(std::unique_ptr<WritableFile> file, const CaptureInfo& info,
                                                        const std::vector<EventType>& types, Options options);
 
+  // A type that was not known at the start; before the first event of it.
+  void add_event_type(const EventType& type);
   // The id of a string, new or known.
   uint64_t string_id(std::string_view text);
   void add_task(TaskRecord record);
@@ -65,6 +67,7 @@ class CaptureWriter {
   CaptureWriter(std::unique_ptr<WritableFile> file, Options options);
   Result<void> write_block(BlockKind kind, uint32_t count, std::string_view payload, uint32_t generation = 0);
   Result<void> flush_tables();
+  Result<void> flush_types();
   Result<void> flush_strings();
   Result<void> flush_tasks();
   Result<void> flush_stacks();
@@ -85,6 +88,7 @@ class CaptureWriter {
   Options options_;
   BlockWriter blocks_;
   std::unordered_map<std::string, uint64_t> string_ids_;
+  Pending types_;
   Pending strings_;
   std::vector<TaskRecord> tasks_;
   Pending stacks_;

@@ -87,6 +87,7 @@ Result<MapGeneration> map_generation(const Capture& capture, uint32_t number) {
   }
   generation.capacity = capture.info().map_capacity;
   generation.max_depth = capture.info().max_depth;
+  generation.address = [&capture](uint64_t frame) { return capture.address(frame); };
   for (const CapturedStack& stack : stacks) {
     if (stack.cookie.generation() == generation.number) {
       generation.stacks.push_back(stack);
@@ -121,7 +122,7 @@ Result<void> write_map_binary(const MapGeneration& generation, TextWriter& out) 
     writer.fixed(static_cast<uint32_t>(stack->frames.size()));
     writer.fixed(uint32_t{0});
     for (const uint64_t frame : stack->frames) {
-      writer.fixed(frame);
+      writer.fixed(generation.address ? generation.address(frame) : frame);
     }
   }
   if (deepest > kMaxCount || order.size() > kMaxCount) {

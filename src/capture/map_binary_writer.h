@@ -25,12 +25,13 @@ struct MapGeneration {
   uint64_t fallbacks = 0;  // stacks recorded in full
   bool counted = false;    // capacity, successes and fallbacks are what the map itself counted
   std::vector<CapturedStack> stacks;
+  std::function<uint64_t(uint64_t)> address;  // of a frame (Capture::address()); empty: the frame itself
 };
 
 // The generation `number` of a capture, or the last one if it is 0. The last one's numbers are the ledger's, where that
 // has them. Else successes are the sum of the refs and the fallbacks are counted from the events: one belongs to the
 // generation of the last cookie before it in the file (of the first one, if there is none before it). kNotFound if the
-// capture has no such generation.
+// capture has no such generation. The capture must outlive the result.
 Result<MapGeneration> map_generation(const Capture& capture, uint32_t number);
 
 // In order of slot; refs saturate at 2147483647. kFailed if a stack has more frames, or the map more stacks, than 32
