@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "recorder/control_line.h"
 
 namespace stackmap {
 
@@ -31,7 +32,7 @@ bool is_allowed(int fd) {
 
 struct ControlServer::Client {
   Fd fd;
-  std::string in;
+  ControlLine in;
   std::string out;
   size_t sent = 0;
   bool answered = false;                      // a command was taken; what comes after it is not read
@@ -145,49 +146,57 @@ bool ControlServer::read_command(Client& client) {
     if (client.answered) {
       continue;  // one command a connection
     }
-    client.in.append(bytes, static_cast<size_t>(n));
-    const size_t end = client.in.find('\n');
-    if (end != std::string::npos && end <= kMaxControlLine) {
+    const ControlLine::State state = client.in.feed({bytes, static_cast<size_t>(n)});
+    if (state == ControlLine::State::kWhole) {
       client.answered = true;
-      run_command(client, std::string_view(client.in).substr(0, end));
-    } else if (client.in.size() > kMaxControlLine) {
+      run_command(client, client.in.text());
+    } else if (state == ControlLine::State::kTooLong) {
       client.answered = true;
       client.out = fmt::format("error a command has at most {} bytes\n", kMaxControlLine);
     }
   }
 }
 
-void ControlServer::run_command(Client& client, std::string_view command) {
+void ControlServer::run_command(Client& client, std::string_view line) {
+  const auto command = parse_control_command(line);
+  if (!command) {
+    client.out = "error no such command: " + printable(line) + "\n";
+    return;
+  }
   const auto answer = [&](const Result<void>& done) {
     client.out = done ? "ok\n" : "error " + printable(done.error().message()) + "\n";
   };
-  if (command == "reset") {
-    answer(target_.reset());
-  } else if (command == "on") {
-    answer(target_.on());
-  } else if (command == "off") {
-    answer(target_.off());
-  } else if (command == "stat") {
-    client.out = "ok\n" + target_.stat();
-  } else if (command == "map") {
-    client.out = "ok\n";
-    client.reading = target_.map();
-  } else if (command == "free") {
-    auto freed = target_.free();
-    if (freed) {
+  switch (*command) {
+    case ControlCommand::kReset:
+      return answer(target_.reset());
+    case ControlCommand::kOn:
+      return answer(target_.on());
+    case ControlCommand::kOff:
+      return answer(target_.off());
+    case ControlCommand::kStat:
+      client.out = "ok\n" + target_.stat();
+      return;
+    case ControlCommand::kMap:
+      client.out = "ok\n";
+      client.reading = target_.map();
+      return;
+    case ControlCommand::kFree: {
+      auto freed = target_.free();
+      if (!freed) {
+        return answer(std::move(freed).error());
+      }
       client.waiting = true;
       client.waited_for = std::move(freed).value();
-    } else {
-      client.out = "error " + printable(freed.error().message()) + "\n";
+      return;
     }
-  } else if (command == "snapshot") {
-    const auto path = target_.snapshot();
-    client.out = path ? "ok\n" + *path + "\n" : "error " + printable(path.error().message()) + "\n";
-  } else if (command == "stop") {
-    client.out = "ok\n";
-    target_.stop();
-  } else {
-    client.out = "error no such command: " + printable(command) + "\n";
+    case ControlCommand::kSnapshot: {
+      const auto path = target_.snapshot();
+      client.out = path ? "ok\n" + *path + "\n" : "error " + printable(path.error().message()) + "\n";
+      return;
+    }
+    case ControlCommand::kStop:
+      target_.stop();
+      return answer({});
   }
 }
 

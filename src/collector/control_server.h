@@ -68,7 +68,7 @@ class ControlServer {
   void accept_clients();
   bool handle(Client& client, uint32_t events);  // false: drop it
   bool read_command(Client& client);
-  void run_command(Client& client, std::string_view command);
+  void run_command(Client& client, std::string_view line);
   bool write_answer(Client& client);
   void fill_map(Client& client);
   void finish_waiting();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Unix socket by which a running recording is controlled: where it is, how it is made, how it is reached.
 //
-// The protocol, a connection a command: the client sends one line of at most kMaxControlLine bytes; the answer begins
+// The protocol, a connection a command: the client sends one line (recorder/control_line.h); the answer begins
 // with the line "ok" or "error TEXT", then the command's text, up to the end of the connection.
 #pragma once
 
@@ -13,7 +13,6 @@
 
 namespace stackmap {
 
-inline constexpr size_t kMaxControlLine = 256;
 inline constexpr const char* kControlDirectory = "/run/stackmap";
 
 // A name without a slash is NAME.sock in kControlDirectory; anything else is a path. kUsage if the path is longer than
