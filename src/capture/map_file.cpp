@@ -142,6 +142,13 @@ void write_map_file(std::span<const CapturedStack> stacks, const std::function<s
   }
 }
 
+Result<void> write_map_of(const Capture& capture, TextWriter& out) {
+  STACKMAP_TRY_VALUE(stacks, capture.counted_stacks());
+  write_map_file(
+      stacks, [&](uint64_t address) { return capture.symbol_text(address); }, out);
+  return {};
+}
+
 Result<std::vector<MapFileRecord>> parse_map_file(std::string_view text, const std::string& name) {
   return MapParser(text, name).parse();
 }

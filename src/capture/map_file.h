@@ -29,6 +29,10 @@ namespace stackmap {
 void write_map_file(std::span<const CapturedStack> stacks, const std::function<std::string(uint64_t)>& symbol_text,
                     TextWriter& out);
 
+// The map file of a capture: every stack with its count and its names. Fails if the capture cannot be read; writes that
+// failed are reported by out.flush().
+Result<void> write_map_of(const Capture& capture, TextWriter& out);
+
 struct MapFileRecord {
   Cookie cookie;
   uint64_t ref = 0;

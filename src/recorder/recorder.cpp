@@ -49,7 +49,12 @@ std::vector<EventType> Recorder::event_types(const std::vector<std::string>& any
 }
 
 Recorder::Recorder(Options options, StackMap& map, CaptureWriter& writer)
-    : options_(std::move(options)), map_(map), writer_(writer), trimmer_(options_.namer), strings_(kStringEntries) {
+    : options_(std::move(options)),
+      map_(map),
+      writer_(&writer),
+      trimmer_(options_.namer),
+      tasks_(options_.find_task),
+      strings_(kStringEntries) {
   known_counters_.resize(kFirstAnyEvent);
   for (const KindInfo& kind : kinds()) {
     known_counters_[static_cast<size_t>(kind.kind)] =
@@ -97,39 +102,15 @@ void Recorder::take_task(const Sample& sample) {
   record.tgid = sample.task.tgid;
   record.ptgid = sample.kind == SampleKind::kSchedProcessFork ? sample.task.old_tid : 0;
   record.comm = sample.task.comm;
-  known_tids_.insert(record.tid);
-  seen_tasks_.erase(record.tid);
-  writer_.add_task(std::move(record));
+  tasks_.take(record);
+  writer_->add_task(std::move(record));
 }
 
-void Recorder::add_seen_task(TaskRecord record) {
-  const uint32_t tid = record.tid;
-  if (!known_tids_.contains(tid)) {
-    seen_tasks_.insert_or_assign(tid, std::move(record));
-  }
-}
-
-// A thread that no record has told of before: it was there at the start, or its fork was lost.
+// A thread that the capture has no record of: it was there before it began, or its fork was lost.
 void Recorder::meet_task(uint32_t tid, uint32_t tgid, uint64_t time_ns) {
-  if (tid == 0 || !known_tids_.insert(tid).second) {
-    return;
+  if (auto record = tasks_.meet(tid, tgid, time_ns)) {
+    writer_->add_task(std::move(*record));
   }
-  TaskRecord record;
-  if (const auto seen = seen_tasks_.find(tid); seen != seen_tasks_.end()) {
-    record = std::move(seen->second);
-    seen_tasks_.erase(seen);
-  } else if (options_.find_task) {
-    if (auto found = options_.find_task(tid, time_ns)) {
-      record = std::move(found).value();
-    }
-  }
-  record.time_ns = time_ns;
-  record.change = TaskChange::kSeen;
-  record.tid = tid;
-  if (tgid != 0) {
-    record.tgid = tgid;
-  }
-  writer_.add_task(std::move(record));
 }
 
 void Recorder::need_names(std::span<const uint64_t> frames) {
@@ -166,7 +147,7 @@ StackRef Recorder::take_stack(const RawStack& stack) {
   ref.cookie = interned.cookie;
   if (interned.is_new) {
     ++stacks_stored_;
-    writer_.add_stack(interned.cookie, frames);
+    writer_->add_stack(interned.cookie, frames);
     need_names(frames);
   }
   return ref;
@@ -180,7 +161,7 @@ uint64_t Recorder::string_id(std::string_view text) {
   std::memcpy(&key, text.data(), std::min<size_t>(text.size(), 8));
   StringEntry& entry = strings_[(key * 0x9e3779b97f4a7c15U >> 56) % kStringEntries];
   if (!entry.used || entry.text != text) {
-    entry.id = writer_.string_id(text);
+    entry.id = writer_->string_id(text);
     entry.text = text;
     entry.used = true;
   }
@@ -206,7 +187,7 @@ void Recorder::take_event(const Sample& sample) {
     fields[static_cast<size_t>(sample.string_field)] = string_id(sample.string);
   }
   event.fields = std::span(fields).first(sample.field_count);
-  if (auto added = writer_.add_event(event); !added) {
+  if (auto added = writer_->add_event(event); !added) {
     ++counters_.write_failures;
     if (!status_) {
       status_ = std::move(added).error();
@@ -214,13 +195,18 @@ void Recorder::take_event(const Sample& sample) {
     return;
   }
   ++event_counters(sample)->recorded;
+  for (size_t i = 0; i < options_.triggers.size() && !fired_; ++i) {
+    if (options_.triggers[i].matches(event, sample.string)) {
+      fired_ = {i, event.time_ns};
+    }
+  }
 }
 
 Result<void> Recorder::name_addresses() {
   if (options_.namer != nullptr && !unnamed_.empty()) {
     STACKMAP_TRY_VALUE(symbols, options_.namer->name(unnamed_, AddressKind::kReturn));
     for (size_t i = 0; i < unnamed_.size(); ++i) {
-      writer_.add_symbol(unnamed_[i], symbols[i]);
+      writer_->add_symbol(unnamed_[i], symbols[i]);
     }
   }
   unnamed_.clear();
@@ -243,6 +229,16 @@ Ledger Recorder::ledger(const std::vector<KernelEventCounters>& kernel) const {
   return ledger;
 }
 
+// What happened since this capture began: counters less what they were; the map's state as it is.
+Ledger Recorder::capture_ledger(const std::vector<KernelEventCounters>& kernel) const {
+  Ledger since;
+  const Ledger all = ledger(kernel);
+  for (const auto& [name, value] : all.entries()) {
+    since.set(name, name.starts_with("map.") ? value : value - before_capture_.get(name));
+  }
+  return since;
+}
+
 // A failed write is counted, and the first one remembered.
 Result<void> Recorder::keep_status(Result<void> written) {
   if (!written) {
@@ -257,15 +253,15 @@ Result<void> Recorder::keep_status(Result<void> written) {
 Result<void> Recorder::flush(const std::vector<KernelEventCounters>& kernel) {
   end_batch();
   const auto named = name_addresses();
-  const Ledger now = ledger(kernel);
-  STACKMAP_TRY(keep_status(writer_.flush(&now)));
+  const Ledger now = capture_ledger(kernel);
+  STACKMAP_TRY(keep_status(writer_->flush(&now)));
   return named;
 }
 
 Result<void> Recorder::write_refs(const Generation& generation) {
   std::vector<std::pair<uint32_t, uint64_t>> refs;
   generation.for_each([&](const auto& record) { refs.emplace_back(record.slot, record.ref); });
-  return keep_status(writer_.write_refs(generation.number(), refs));
+  return keep_status(writer_->write_refs(generation.number(), refs));
 }
 
 Result<void> Recorder::reset_map() {
@@ -276,7 +272,7 @@ Result<void> Recorder::reset_map() {
   }
   // The stacks of a generation go before its refs.
   STACKMAP_TRY(name_addresses());
-  STACKMAP_TRY(keep_status(writer_.flush(nullptr)));
+  STACKMAP_TRY(keep_status(writer_->flush(nullptr)));
   return write_refs(*ended);
 }
 
@@ -285,7 +281,7 @@ Result<std::weak_ptr<const Generation>> Recorder::free_map() {
   auto generation = map_.snapshot();
   if (generation != nullptr && !map_.is_on()) {
     STACKMAP_TRY(name_addresses());
-    STACKMAP_TRY(keep_status(writer_.flush(nullptr)));
+    STACKMAP_TRY(keep_status(writer_->flush(nullptr)));
     STACKMAP_TRY(write_refs(*generation));
   }
   std::weak_ptr<const Generation> last = generation;
@@ -303,7 +299,33 @@ Result<void> Recorder::close(const std::vector<KernelEventCounters>& kernel) {
   if (const auto generation = map_.snapshot()) {
     STACKMAP_TRY(write_refs(*generation));
   }
-  return keep_status(writer_.close(ledger(kernel)));
+  return keep_status(writer_->close(capture_ledger(kernel)));
+}
+
+Result<void> Recorder::rotate(CaptureWriter& next, const std::vector<KernelEventCounters>& kernel) {
+  end_batch();
+  const Ledger all = ledger(kernel);
+  const Ledger last = capture_ledger(kernel);
+  STACKMAP_TRY_VALUE(ended, map_.reset());
+  // From here on the old capture is left behind, whatever it says.
+  if (auto named = name_addresses(); !named && !status_) {
+    status_ = std::move(named).error();
+  }
+  auto closed = keep_status(writer_->flush(nullptr));
+  if (closed && ended != nullptr) {
+    closed = write_refs(*ended);
+  }
+  if (closed) {
+    (void)keep_status(writer_->close(last));
+  }
+  before_capture_ = all;
+  writer_ = &next;
+  tasks_.start_capture();
+  last_tid_ = UINT32_MAX;
+  known_addresses_.clear();
+  unnamed_.clear();
+  strings_.assign(kStringEntries, {});
+  return {};
 }
 
 }  // namespace stackmap

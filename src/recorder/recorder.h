@@ -11,8 +11,8 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -21,7 +21,9 @@
 #include "process/task_table.h"
 #include "record/record_decoder.h"
 #include "recorder/glue_trimmer.h"
+#include "recorder/live_tasks.h"
 #include "recorder/loss_ledger.h"
+#include "recorder/trigger.h"
 #include "stackmap/stack_map.h"
 
 namespace stackmap {
@@ -35,11 +37,13 @@ class Recorder {
     uint32_t frames_asked = 127;
     // Who names the frames; null: nobody, the capture holds addresses alone.
     KernelNamer* namer = nullptr;
+    // Each event is held against these.
+    std::vector<Trigger> triggers;
     // What is known of a thread that no record has told of; null: nothing.
-    std::function<Result<TaskRecord>(uint32_t tid, uint64_t time_ns)> find_task;
+    LiveTasks::Find find_task;
   };
 
-  // The map and the writer must outlive the recorder.
+  // The map and the writer must outlive the recorder, or its rotate().
   Recorder(Options options, StackMap& map, CaptureWriter& writer);
 
   // The event types of a capture with these tracepoints: the known ones, and any_events from kFirstFreeEventType.
@@ -53,7 +57,7 @@ class Recorder {
   void end_batch() { session_.reset(); }
 
   // A thread that is there at the start. It goes into the capture when an event first tells of it.
-  void add_seen_task(TaskRecord record);
+  void add_seen_task(TaskRecord record) { tasks_.add_seen(std::move(record)); }
 
   // Ends the map's generation: what was recorded before carries its cookies, what comes after the next one's. Writes
   // what is pending, and the final refs of the generation that ends. On an error of the map (not of the writing)
@@ -66,10 +70,22 @@ class Recorder {
   Result<void> flush(const std::vector<KernelEventCounters>& kernel);
   // The last flush: also writes the refs of the current generation, and the end.
   Result<void> close(const std::vector<KernelEventCounters>& kernel);
+  // Closes the capture, and goes on in another one, of the next generation: each stands by itself. `next` must outlive
+  // the recorder, or its next rotate(). On an error (the map's: see StackMap::reset) nothing has changed. Errors of
+  // writing are kept: see status().
+  Result<void> rotate(CaptureWriter& next, const std::vector<KernelEventCounters>& kernel);
+
+  // The first event that matched a trigger since the last call.
+  struct Fired {
+    size_t trigger = 0;  // index into Options::triggers
+    uint64_t time_ns = 0;
+  };
+  std::optional<Fired> take_fired() { return std::exchange(fired_, std::nullopt); }
 
   // The first write error, if there was one. The events that met one are counted as write failures.
   const std::optional<Error>& status() const { return status_; }
   const RecorderCounters& counters() const { return counters_; }
+  // Of the whole recording, whatever the captures that it is in.
   Ledger ledger(const std::vector<KernelEventCounters>& kernel) const;
   uint64_t stacks_stored() const { return stacks_stored_; }
 
@@ -81,22 +97,22 @@ class Recorder {
   void need_names(std::span<const uint64_t> frames);
   void meet_task(uint32_t tid, uint32_t tgid, uint64_t time_ns);
   Result<void> name_addresses();
+  Ledger capture_ledger(const std::vector<KernelEventCounters>& kernel) const;
   Result<void> write_refs(const Generation& generation);
   Result<void> keep_status(Result<void> written);
   RecorderCounters::PerEvent* event_counters(const Sample& sample);
 
   Options options_;
   StackMap& map_;
-  CaptureWriter& writer_;
+  CaptureWriter* writer_;
   RecordDecoder decoder_;
   GlueTrimmer trimmer_;
   std::optional<StackMap::Session> session_;
   RecorderCounters counters_;
   std::vector<RecorderCounters::PerEvent*> known_counters_;  // by kind
   std::vector<RecorderCounters::PerEvent*> any_counters_;    // by number - kFirstAnyEvent
-  std::unordered_set<uint32_t> known_tids_;
+  LiveTasks tasks_;
   uint32_t last_tid_ = UINT32_MAX;  // known; most records are of the thread before
-  std::unordered_map<uint32_t, TaskRecord> seen_tasks_;
   std::unordered_set<uint64_t> known_addresses_;
   std::vector<uint64_t> unnamed_;
   // Strings met lately, by their first bytes.
@@ -107,6 +123,8 @@ class Recorder {
   };
   std::vector<StringEntry> strings_;
   uint64_t stacks_stored_ = 0;
+  Ledger before_capture_;  // the recording's ledger when this capture began
+  std::optional<Fired> fired_;
   std::optional<Error> status_;
 };
 

@@ -308,3 +308,76 @@ TEST_CASE("the kernel's counters stand in the ledger and add up to the hits") {
   CHECK(ledger.get("event.kmem:kfree.recorded") == 1);
   CHECK_FALSE(ledger.has("event.kmem:kmalloc.recorded"));
 }
+
+TEST_CASE("a rotated recording is two captures that each stand alone, and their ledgers add up") {
+  Chain chain;
+  const auto second = std::make_shared<Disk>();
+  chain.recorder->add_seen_task({1, TaskChange::kSeen, 7, 7, 1, "worker"});
+  for (uint64_t i = 0; i < 100; ++i) {
+    chain.kfree(i, 7, {1000 + i % 5, 3000});
+  }
+  CaptureWriter::Options options;
+  auto next = std::move(CaptureWriter::create(std::make_unique<FaultyFile>(second), {},
+                                              Recorder::event_types({"irq:one", "irq:two"}), options))
+                  .value();
+  KernelEventCounters kernel;
+  kernel.event = "kmem:kfree";
+  kernel.counters.sent = 100;
+  kernel.counters.filtered = 9;
+  REQUIRE(chain.recorder->rotate(*next, {kernel}));
+  for (uint64_t i = 0; i < 40; ++i) {
+    chain.kfree(200 + i, 7, {1000 + i % 3, 3000});
+  }
+  kernel.counters.sent = 140;
+  kernel.counters.filtered = 11;
+  REQUIRE(chain.recorder->close({kernel}));
+
+  uint64_t sum = 0;
+  uint32_t generation = 0;
+  const std::vector<std::tuple<std::string, uint64_t, size_t, uint64_t>> expected = {{chain.disk->bytes, 100, 5, 9},
+                                                                                     {second->bytes, 40, 3, 2}};
+  for (const auto& [bytes, events, stacks, filtered] : expected) {
+    const Capture capture = std::move(Capture::open(memory_file(bytes, "segment"))).value();
+    CHECK(capture.damage().closed);
+    CHECK_FALSE(capture.damage().any());
+    CHECK(capture.event_count() == events);
+    REQUIRE(capture.stacks().size() == stacks);
+    CHECK(capture.stacks()[0].cookie.generation() > generation);
+    generation = capture.stacks()[0].cookie.generation();
+    CHECK(capture.ledger().get("event.kmem:kfree.sent") == events);
+    CHECK(capture.ledger().get("event.kmem:kfree.recorded") == events);
+    CHECK(capture.ledger().get("event.kmem:kfree.filtered") == filtered);
+    CHECK(capture.tasks().name(7, 500).comm == "worker");
+    REQUIRE(capture.for_each_event([&](const Event& event) {
+      const auto frames = capture.stack(event.stack.cookie);
+      REQUIRE(frames.size() == 2);
+      CHECK(frames[1] == 3000);
+      REQUIRE(capture.symbol(frames[0]) != nullptr);
+      ++sum;
+      return true;
+    }));
+  }
+  CHECK(sum == 140);
+}
+
+TEST_CASE("a trigger fires at the first event that matches, and again after it was taken") {
+  Chain chain;
+  Recorder::Options options;
+  options.triggers.push_back(Trigger::parse("kmem:kfree ptr=5", known_event_types()).value());
+  Recorder recorder(std::move(options), *chain.map, *chain.writer);
+  const auto free = [&](uint64_t time, uint64_t pointer) {
+    RecordBuilder builder(STACKMAP_KFREE);
+    const std::string bytes = builder.fields(stackmap_free_fields{pointer}).at(time, 1, 1).stack({1, 2}).bytes();
+    recorder.on_record(bytes_of(bytes), 0);
+  };
+  free(10, 4);
+  CHECK_FALSE(recorder.take_fired());
+  free(11, 5);
+  free(12, 5);
+  const auto fired = recorder.take_fired();
+  REQUIRE(fired);
+  CHECK(fired->time_ns == 11);
+  CHECK_FALSE(recorder.take_fired());
+  free(13, 5);
+  CHECK(recorder.take_fired()->time_ns == 13);
+}

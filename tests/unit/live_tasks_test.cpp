@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recorder/live_tasks.h"
+
+#include "support/catch.h"
+
+using namespace stackmap;
+
+namespace {
+
+TaskRecord record(TaskChange change, uint32_t tid, const char* comm, uint32_t ptgid = 0) {
+  return {100, change, tid, tid, ptgid, comm};
+}
+
+}  // namespace
+
+TEST_CASE("a thread is told of once in each capture, by its latest name") {
+  LiveTasks tasks(nullptr);
+  tasks.add_seen(record(TaskChange::kSeen, 7, "old", 3));
+  const auto first = tasks.meet(7, 6, 200);
+  REQUIRE(first);
+  CHECK(*first == TaskRecord{200, TaskChange::kSeen, 7, 6, 3, "old"});
+  CHECK_FALSE(tasks.meet(7, 6, 201));
+  tasks.take(record(TaskChange::kRename, 7, "new"));
+  tasks.start_capture();
+  const auto again = tasks.meet(7, 0, 300);
+  REQUIRE(again);
+  CHECK(again->comm == "new");
+  CHECK(again->ptgid == 3);
+  CHECK(again->change == TaskChange::kSeen);
+  CHECK_FALSE(tasks.meet(7, 0, 301));
+}
+
+TEST_CASE("what a record has told is not told again by an event, nor undone by /proc") {
+  LiveTasks tasks(nullptr);
+  tasks.take(record(TaskChange::kFork, 8, "child", 1));
+  tasks.add_seen(record(TaskChange::kSeen, 8, "stale"));
+  CHECK_FALSE(tasks.meet(8, 8, 200));
+  tasks.start_capture();
+  CHECK(tasks.meet(8, 8, 200)->comm == "child");
+}
+
+TEST_CASE("nothing is ever told of thread 0, the idle one") {
+  LiveTasks tasks(nullptr);
+  CHECK_FALSE(tasks.meet(0, 0, 1));
+}
+
+TEST_CASE("who looks is asked about a stranger, once") {
+  int asked = 0;
+  LiveTasks tasks([&](uint32_t tid, uint64_t time) -> Result<TaskRecord> {
+    ++asked;
+    return TaskRecord{time, TaskChange::kSeen, tid, 40, 2, "found"};
+  });
+  CHECK(tasks.meet(41, 0, 5)->comm == "found");
+  tasks.start_capture();
+  CHECK(tasks.meet(41, 0, 6)->tgid == 40);
+  CHECK(asked == 1);
+}
+
+TEST_CASE("threads that have exited are forgotten, so that memory follows the living") {
+  LiveTasks tasks(nullptr);
+  constexpr uint32_t kThreads = 200000;
+  for (uint32_t tid = 1; tid <= kThreads; ++tid) {
+    tasks.take(record(TaskChange::kFork, tid, "t"));
+    tasks.take(record(TaskChange::kExit, tid, ""));
+  }
+  CHECK(tasks.size() == LiveTasks::kExitedKept);
+  // The last ones still are known, with their names.
+  tasks.start_capture();
+  CHECK(tasks.meet(kThreads, 0, 1)->comm == "t");
+}
+
+TEST_CASE("a number that is used again is not forgotten with its first owner") {
+  LiveTasks tasks(nullptr);
+  tasks.take(record(TaskChange::kExit, 1, "first"));
+  tasks.take(record(TaskChange::kFork, 1, "second"));
+  for (uint32_t tid = 2; tid < 2 + 2 * LiveTasks::kExitedKept; ++tid) {
+    tasks.take(record(TaskChange::kExit, tid, ""));
+  }
+  tasks.start_capture();
+  CHECK(tasks.meet(1, 0, 1)->comm == "second");
+}
