@@ -36,6 +36,10 @@ Result<int> ctl(const Options& options) {
   if (capture.empty() || capture == "-") {
     return make_error(ErrorKind::kFailed, "the recording writes to a pipe: there is nothing to put a map file beside");
   }
+  if (answer.substr(capture.size()) == "\nnamed\n") {
+    log_note(capture + " is written");
+    return kDone;
+  }
   const std::string map = capture_base(capture) + ".map";
   STACKMAP_TRY_VALUE(stacks, write_map_of(capture, map));
   log_note(fmt::format("{} holds all until now, {} the names of {} stacks", capture, map, stacks));

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <memory>
 
 #include "base/bytes.h"
@@ -10,51 +13,19 @@
 #include "base/text.h"
 #include "collector/collector.h"
 #include "collector/command.h"
-#include "collector/control_socket.h"
-#include "collector/event_selection.h"
-#include "collector/tracefs.h"
 #include "commands.h"
 #include "exit_code.h"
 #include "map_output.h"
 #include "options.h"
 #include "output.h"
+#include "record_options.h"
+#include "recorder/segment_files.h"
 #include "report/losses.h"
 #include "symbolize/kallsyms.h"
 
 namespace stackmap {
 
 namespace {
-
-// --control without a value: the output's name. No path is this.
-constexpr const char* kControlDefault = "//";
-
-struct Options {
-  std::vector<std::string> events;
-  bool all = false;
-  std::vector<std::string> processes;
-  std::vector<std::string> threads;
-  std::string output = "stackmap";
-  bool force = false;
-  bool numbered = false;
-  std::string duration;
-  std::string ring_size = "512K";
-  std::string flush = "1s";
-  uint32_t capacity = 16384;
-  uint32_t max_depth = 0;
-  double max_loss = -1;
-  std::string control;
-  bool quiet = false;
-  bool verbose = false;
-  std::vector<std::string> command;
-};
-
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    text += (text.empty() ? "" : " ") + word;
-  }
-  return text;
-}
 
 // The line that is drawn over and over on a terminal.
 class LiveLine {
@@ -83,97 +54,64 @@ class LiveLine {
   bool drawn_ = false;
 };
 
-// NAME-0001, NAME-0002, ...: the first of which there is neither a capture nor a map file.
-std::string first_free_name(const std::string& base) {
-  for (unsigned number = 1;; ++number) {
-    std::string name = fmt::format("{}-{:04}", base, number);
-    if (::access((name + ".smc").c_str(), F_OK) != 0 && ::access((name + ".map").c_str(), F_OK) != 0) {
-      return name;
-    }
-  }
+// NAME-000001, or the number behind the highest that is there.
+std::string next_name(const std::string& base) {
+  const std::vector<uint64_t> there = find_segments(base);
+  return capture_base(segment_path(base, there.empty() ? 1 : there.back() + 1));
 }
 
-Result<CaptureOutput> choose_output(const Options& options) {
+// Segments that are there are continued, replaced, or a reason to refuse.
+Result<void> prepare_segments(const RecordOptions& options) {
+  const std::string base = capture_base(options.output);
+  STACKMAP_TRY(choose_capture_output(base + "-000001", true));  // the directory
+  for (const uint64_t number : find_segments(base)) {
+    const std::string path = segment_path(base, number);
+    if (!options.numbered && !options.force) {
+      return make_error(ErrorKind::kExists, path + " exists",
+                        "give another name with -o, --numbered to go on behind it, or --force to replace all of them");
+    }
+    if (!options.numbered) {
+      for (const std::string& file : {path, capture_base(path) + ".map"}) {
+        if (::unlink(file.c_str()) != 0 && errno != ENOENT) {
+          return errno_error("cannot replace " + file);
+        }
+      }
+    }
+  }
+  return {};
+}
+
+Result<CaptureOutput> choose_output(const RecordOptions& options) {
+  if (makes_several(options) && options.output != "-") {
+    STACKMAP_TRY(prepare_segments(options));
+    return CaptureOutput{capture_base(options.output), ""};
+  }
   const bool numbered = options.numbered && options.output != "-";
-  return choose_capture_output(numbered ? first_free_name(capture_base(options.output)) : options.output,
-                               options.force);
+  return choose_capture_output(numbered ? next_name(capture_base(options.output)) : options.output, options.force);
 }
 
-Result<CollectorOptions> collector_options(const Options& options) {
-  CollectorOptions collector;
-  if (options.all && (!options.processes.empty() || !options.threads.empty())) {
-    return make_error(ErrorKind::kUsage, "-a records every process, -p and -t only some", "give one or the other");
+// What a recording of several captures has left.
+std::string files_text(const RecordOptions& options, const CollectorResult& result) {
+  const std::string base = capture_base(options.output);
+  const std::string removed =
+      result.removed == 0 ? "" : fmt::format(", {} older ones have made room", human_count(result.removed));
+  if (options.flight_record.empty()) {
+    return fmt::format(", {} in {} captures {}-*.smc{}", human_size(result.total.bytes), result.segments, base,
+                       removed);
   }
-  STACKMAP_TRY_VALUE(processes, parse_ids(options.processes));
-  STACKMAP_TRY_VALUE(threads, parse_ids(options.threads));
-  STACKMAP_TRY_VALUE(ring, parse_size(options.ring_size));
-  STACKMAP_TRY_VALUE(flush, parse_duration(options.flush));
-  if (flush < 10000000) {
-    return make_error(ErrorKind::kUsage, "--flush takes at least 10ms");
-  }
-  if (!options.duration.empty()) {
-    STACKMAP_TRY_VALUE(duration, parse_duration(options.duration));
-    if (duration == 0) {
-      return make_error(ErrorKind::kUsage, "--duration takes more than 0");
-    }
-    collector.duration_ns = duration;
-  }
-  STACKMAP_TRY_VALUE(tracefs, TraceFs::open());
-  STACKMAP_TRY_VALUE(tracepoints, tracefs.tracepoints());
-  STACKMAP_TRY_VALUE(selection, select_events(options.events, tracepoints));
-  for (const std::string& missing : selection.missing) {
-    log_note("this kernel has no event " + missing + "; going on without it");
-  }
-  collector.events = std::move(selection);
-  collector.processes = std::move(processes);
-  collector.threads = std::move(threads);
-  collector.ring_bytes = ring;
-  collector.flush_ns = flush;
-  collector.map_capacity = options.capacity;
-  collector.max_depth = options.max_depth;
-  collector.command = options.command;
-  collector.verbose = options.verbose;
-  collector.tool = "stackmap " STACKMAP_VERSION;
-  if (!options.control.empty()) {
-    const std::string base = capture_base(options.output);
-    const std::string name = options.control == kControlDefault ? base.substr(base.rfind('/') + 1) : options.control;
-    STACKMAP_TRY_VALUE(path, control_path(name));
-    collector.control = std::move(path);
-  }
-  return collector;
-}
-
-std::string command_line_of(const Options& options) {
-  std::vector<std::string> words = {"stackmap record"};
-  const auto put = [&](std::string_view flag, const std::vector<std::string>& values) {
-    for (const std::string& value : values) {
-      words.push_back(std::string(flag) + " " + value);
-    }
-  };
-  put("-e", options.events);
-  put("-p", options.processes);
-  put("-t", options.threads);
-  put("-o", {options.output});
-  put("--ring-size", {options.ring_size});
-  put("--capacity", {std::to_string(options.capacity)});
-  if (!options.duration.empty()) {
-    put("--duration", {options.duration});
-  }
-  if (options.max_depth != 0) {
-    put("--max-depth", {std::to_string(options.max_depth)});
-  }
-  if (!options.command.empty()) {
-    words.push_back("-- " + join(options.command));
-  }
-  return join(words);
+  return result.snapshots.empty() ? ", no snapshot"
+                                  : fmt::format(", {} snapshots, the last one {}{}", result.snapshots.size(),
+                                                result.snapshots.back(), removed);
 }
 
 // The closing line, the map file, and what was lost.
-Result<int> finish(const Options& options, const CaptureOutput& output, const CollectorResult& result) {
+Result<int> finish(const RecordOptions& options, const CaptureOutput& output, const CollectorResult& result) {
   std::string closing =
       fmt::format("{} events, {} stacks in {:.1f} s", human_count(result.total.events),
                   human_count(result.total.stacks), static_cast<double>(result.total.elapsed_ns) / 1e9);
-  if (output.map.empty()) {
+  if (makes_several(options)) {
+    closing += files_text(options, result);
+  } else if (output.map.empty()) {
     closing += fmt::format(", {} to stdout", human_size(result.total.bytes));
   } else {
     STACKMAP_TRY(write_map_of(output.capture, output.map));
@@ -201,11 +139,20 @@ Result<int> finish(const Options& options, const CaptureOutput& output, const Co
   return kDone;
 }
 
-Result<int> record(const Options& options) {
+// Of a recording that has not begun.
+void remove_empty_segments(const std::string& base, const std::vector<uint64_t>& before) {
+  for (const uint64_t number : find_segments(base)) {
+    if (std::ranges::find(before, number) == before.end()) {
+      (void)::unlink(segment_path(base, number).c_str());  // an empty capture does no harm
+    }
+  }
+}
+
+Result<int> record(const RecordOptions& options) {
   set_quiet(options.quiet);
   STACKMAP_TRY_VALUE(output, choose_output(options));
   STACKMAP_TRY_VALUE(collector, collector_options(options));
-  collector.command_line = command_line_of(options);
+  const std::vector<uint64_t> before = find_segments(capture_base(options.output));
   LiveLine live;
   bool file_made = false;
   Collector::Hooks hooks;
@@ -220,7 +167,7 @@ Result<int> record(const Options& options) {
     file_made = true;
     return create_file(output.capture, options.force ? Create::kReplace : Create::kNew);
   };
-  hooks.capture_path = output.capture;
+  hooks.capture_path = output.capture == "-" ? "-" : std::filesystem::absolute(output.capture).string();
   hooks.note = [](const std::string& text) { log_note(text); };
   if (live.on() && !options.quiet) {
     hooks.progress = [&](const Progress& progress) { live.draw(progress); };
@@ -231,6 +178,9 @@ Result<int> record(const Options& options) {
   live.erase();
   if (!done) {
     const ErrorKind kind = done.error().kind;
+    if (makes_several(options) && !started) {
+      remove_empty_segments(capture_base(options.output), before);
+    }
     if (file_made && (!started || kind == ErrorKind::kCommandNotFound || kind == ErrorKind::kCannotExecute)) {
       (void)::unlink(output.capture.c_str());
     }
@@ -242,43 +192,9 @@ Result<int> record(const Options& options) {
 }  // namespace
 
 void add_record(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RecordOptions>();
   CLI::App* command = app.add_subcommand("record", "Record events with their stacks: NAME.smc and NAME.map");
-  command
-      ->add_option("-e,--event", options->events,
-                   "What to record: kmem, sched (both by default), category:name or a glob; may be repeated")
-      ->type_name("EVENT");
-  command->add_flag("-a,--all", options->all, "Every process (the default)");
-  command->add_option("-p,--pid", options->processes, "Only these processes and what they start, comma-separated")
-      ->type_name("PID");
-  command->add_option("-t,--tid", options->threads, "Only these threads, comma-separated")->type_name("TID");
-  command->add_option("-o,--output", options->output, "Write NAME.smc and NAME.map; '-': the capture to stdout")
-      ->type_name("NAME")
-      ->capture_default_str();
-  command->add_flag("--force", options->force, "Replace files that exist");
-  command->add_flag("--numbered", options->numbered, "Write the first free of NAME-0001, NAME-0002, ...");
-  command->add_option("--duration", options->duration, "Stop after this: 10, 1.5s, 5m, 2h")->type_name("TIME");
-  command->add_option("--ring-size", options->ring_size, "Bytes of the ring of one CPU: a power of two")
-      ->type_name("SIZE")
-      ->capture_default_str();
-  command->add_option("--capacity", options->capacity, "Stacks that the map can hold, 4 to 4194304")
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--max-depth", options->max_depth, "Frames of a stack; 0: the kernel's limit")->type_name("N");
-  command->add_option("--flush", options->flush, "What a crash can cost at most")
-      ->type_name("TIME")
-      ->capture_default_str();
-  command
-      ->add_option("--max-loss", options->max_loss,
-                   "Fail (exit 3) if more than this share of the events is lost, in percent")
-      ->type_name("PERCENT")
-      ->check(CLI::Range(0.0, 100.0));
-  command->add_flag(
-      "--control{//}", options->control,
-      "Open a control socket for 'stackmap ctl': under /run/stackmap by the output's name, or --control=NAME or PATH");
-  command->add_flag("-q,--quiet", options->quiet, "No notes, errors alone");
-  command->add_flag("-v,--verbose", options->verbose, "Show what libbpf says");
-  command->add_option("COMMAND", options->command, "After --: run this, and stop when it ends");
+  add_record_options(*command, options);
   command->callback([&action, options] { action = [options] { return record(*options); }; });
 }
 

@@ -9,13 +9,8 @@ namespace stackmap {
 
 Result<uint64_t> write_map_of(const std::string& capture_path, const std::string& map) {
   STACKMAP_TRY_VALUE(capture, Capture::open(capture_path));
-  STACKMAP_TRY_VALUE(stacks, capture.counted_stacks());
-  STACKMAP_TRY(write_output(map, true, [&](TextWriter& out) -> Result<void> {
-    write_map_file(
-        stacks, [&](uint64_t address) { return capture.symbol_text(address); }, out);
-    return {};
-  }));
-  return stacks.size();
+  STACKMAP_TRY(write_output(map, true, [&](TextWriter& out) { return write_map_of(capture, out); }));
+  return capture.stacks().size();
 }
 
 }  // namespace stackmap

@@ -15,6 +15,7 @@
 #include "capture/ledger.h"
 #include "collector/event_selection.h"
 #include "process/kernel_symbol.h"
+#include "recorder/segment_files.h"
 
 namespace stackmap {
 
@@ -31,6 +32,16 @@ struct CollectorOptions {
   std::string command_line;                   // of the recorder, for the capture
   std::string tool;                           // its name and version
   std::string control;                        // path of the control socket; empty: none
+
+  // Not one capture, but segments, or with flight_bytes the snapshots.
+  std::optional<SegmentOptions> segments;
+  // Keep the newest events in this much memory, and write them out when asked to: by the control socket, SIGUSR2, or a
+  // trigger; at the end if no trigger is given. 0: write all.
+  uint64_t flight_bytes = 0;
+  std::vector<std::string> triggers;  // see recorder/trigger.h
+  uint64_t before_ns = 0;             // what a snapshot holds of the time before it was asked for; 0: all there is
+  uint64_t after_ns = 0;              // and after
+
   bool verbose = false;
 };
 
@@ -39,10 +50,13 @@ struct Progress {
   uint64_t events = 0;
   uint64_t stacks = 0;
   uint64_t lost = 0;
-  uint64_t bytes = 0;
+  uint64_t bytes = 0;  // written, removed segments included; with a flight recorder: held in memory
 };
 
 struct CollectorResult {
+  std::vector<std::string> snapshots;  // that were written
+  uint64_t segments = 0;               // that were written
+  uint64_t removed = 0;                // of these and of older ones, to keep to the bounds
   Ledger ledger;
   Progress total;
   std::optional<int> command_status;  // as waitpid() gives it; none if the recording ended first, and ended it
@@ -56,7 +70,8 @@ class Collector {
     std::function<Result<std::unique_ptr<KernelNamer>>()> fallback_namer;
     // Where the capture is, for clients of the control socket.
     std::string capture_path;
-    // Opens the capture's file. Called after the BPF programs are loaded, so that a refusal leaves no file.
+    // Opens the capture's file, where it is one. Called after the BPF programs are loaded, so that a refusal leaves no
+    // file.
     std::function<Result<std::unique_ptr<WritableFile>>()> open_file;
     // Called when recording has begun, and then about four times a second; may be null.
     std::function<void(const Progress&)> progress;

@@ -133,6 +133,10 @@ std::optional<int> Command::wait() {
   return done == pid_ ? std::optional(status) : std::nullopt;
 }
 
+int Command::exit_code(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 std::string Command::describe(int status) {
   if (WIFSIGNALED(status)) {
     const char* name = sigabbrev_np(WTERMSIG(status));

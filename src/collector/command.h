@@ -36,6 +36,8 @@ class Command {
   std::optional<int> wait();
   // "ended with 3", "was killed by SIGTERM"; empty for a success.
   static std::string describe(int status);
+  // As a shell counts: 128 and the signal's number for one that was killed.
+  static int exit_code(int status);
 
  private:
   Command() = default;

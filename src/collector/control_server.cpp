@@ -39,8 +39,9 @@ struct ControlServer::Client {
   bool finished = false;                      // all is sent; only its end of the connection is open
   std::shared_ptr<const Generation> reading;  // of `map`: held until the connection is closed
   uint32_t next_slot = 0;
-  bool waiting = false;  // for `free`
+  bool waiting = false;  // for `free` or `snapshot`
   std::weak_ptr<const Generation> waited_for;
+  std::shared_ptr<const ControlTarget::Snapshot> snapshot;
   uint64_t last_ns = 0;  // when it last sent or took something
 };
 
@@ -190,8 +191,12 @@ void ControlServer::run_command(Client& client, std::string_view line) {
       return;
     }
     case ControlCommand::kSnapshot: {
-      const auto path = target_.snapshot();
-      client.out = path ? "ok\n" + *path + "\n" : "error " + printable(path.error().message()) + "\n";
+      auto snapshot = target_.snapshot();
+      if (!snapshot) {
+        return answer(std::move(snapshot).error());
+      }
+      client.waiting = true;
+      client.snapshot = std::move(snapshot).value();
       return;
     }
     case ControlCommand::kStop:
@@ -243,12 +248,18 @@ bool ControlServer::write_answer(Client& client) {
   }
 }
 
-// Answers each `free` whose map has lost its last reader.
+// Answers each `free` whose map has lost its last reader, and each `snapshot` that is written.
 void ControlServer::finish_waiting() {
   for (auto it = clients_.begin(); it != clients_.end();) {
-    if (it->waiting && it->waited_for.expired()) {
+    const bool done = it->snapshot != nullptr ? it->snapshot->done : it->waited_for.expired();
+    if (it->waiting && done) {
       it->waiting = false;
       it->out = "ok\n";
+      if (it->snapshot != nullptr) {
+        const Result<std::string>& path = it->snapshot->path;
+        it->out = path ? "ok\n" + *path + (it->snapshot->named ? "\nnamed\n" : "\n")
+                       : "error " + printable(path.error().message()) + "\n";
+      }
       if (!write_answer(*it)) {
         it = clients_.erase(it);
         continue;

@@ -8,11 +8,11 @@
 //   connection. stat, map  the text of the kernel's stack_map_stat and stack_map; empty while there is no map. A map
 //   reader counts as one until
 //              it closes its connection.
-//   snapshot   writes all that is pending, and answers with the capture's path
+//   snapshot   writes all that is pending, or what a flight recorder holds, and then answers with the capture's path
 //   stop       ends the recording
 //
 // Limits: kMaxClients at a time, more are refused; a client that neither sends nor takes anything for kPatienceNs is
-// dropped, except one that waits for its `free`. Not thread-safe.
+// dropped, except one that waits for its `free` or `snapshot`. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,13 @@ class ControlTarget {
   virtual std::string stat() = 0;
   virtual std::shared_ptr<const Generation> map() = 0;
   virtual std::string frame_text(uint64_t address) = 0;
-  virtual Result<std::string> snapshot() = 0;
+  // What is pending, or what a flight recorder holds, is written to a capture; its path is there once it is.
+  struct Snapshot {
+    bool done = false;
+    Result<std::string> path = std::string();
+    bool named = false;  // the recording itself puts a map file beside it
+  };
+  virtual Result<std::shared_ptr<const Snapshot>> snapshot() = 0;
   virtual void stop() = 0;
 };
 
@@ -58,6 +64,8 @@ class ControlServer {
   // Readable when there is something to do.
   int epoll_fd() const { return epoll_.get(); }
   void serve();
+  // Answers whoever waits for what has happened meanwhile.
+  void finish_waiting();
 
  private:
   struct Client;
@@ -71,7 +79,6 @@ class ControlServer {
   void run_command(Client& client, std::string_view line);
   bool write_answer(Client& client);
   void fill_map(Client& client);
-  void finish_waiting();
   void drop_idle();
 
   ControlSocket socket_;

@@ -17,9 +17,8 @@ import threading
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from support.tools import DEADLINE, Case, Control, Recording, Workload, read_all, wait_for  # noqa: E402
+from support.tools import Case, Control, DEADLINE, Recording, Workload, read_all, run_tests, wait_for  # noqa: E402
 
-SKIP = 77
 ALLOC = "kmem:kmem_cache_alloc"
 
 
@@ -300,19 +299,5 @@ class SocketTest(ControlCase):
         self.assertEqual(recording.process.wait(DEADLINE), 0)
 
 
-def main():
-    Case.build = pathlib.Path(sys.argv[1]).resolve()
-    check = subprocess.run([Case.build / "stackmap", "check"], capture_output=True, text=True, check=False)
-    if check.returncode != 0:
-        print(f"skipped: recording is not possible here\n{check.stdout}{check.stderr}")
-        return SKIP
-    loader = unittest.defaultTestLoader
-    module = sys.modules["__main__"]
-    suite = loader.loadTestsFromNames([f"{n}Test" for n in sys.argv[2:]], module) if sys.argv[2:] else \
-        loader.loadTestsFromModule(module)
-    result = unittest.TextTestRunner(verbosity=2).run(suite)
-    return 0 if result.wasSuccessful() and result.testsRun else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(sys.modules["__main__"]))

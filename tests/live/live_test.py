@@ -14,9 +14,8 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from support.tools import DEADLINE, Case, PerfStat, Recording, Workload, wait_for  # noqa: E402
+from support.tools import Case, DEADLINE, PerfStat, Recording, Workload, run_tests, wait_for  # noqa: E402
 
-SKIP = 77
 ALLOC = "kmem:kmem_cache_alloc"
 KMEM = [ALLOC, "kmem:kmalloc", "kmem:kfree", "kmem:kmem_cache_free", "kmem:mm_page_alloc", "kmem:mm_page_free"]
 
@@ -380,18 +379,5 @@ class CoexistenceTest(Case):
         self.assertEqual(mounts(), before)
 
 
-def main():
-    Case.build = pathlib.Path(sys.argv[1]).resolve()
-    check = subprocess.run([Case.build / "stackmap", "check"], capture_output=True, text=True, check=False)
-    if check.returncode != 0:
-        print(f"skipped: recording is not possible here\n{check.stdout}{check.stderr}")
-        return SKIP
-    names = [f"{name}Test" for name in sys.argv[2:]] or None
-    suite = unittest.defaultTestLoader.loadTestsFromNames(names, sys.modules["__main__"]) if names else \
-        unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
-    result = unittest.TextTestRunner(verbosity=2).run(suite)
-    return 0 if result.wasSuccessful() and result.testsRun else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(sys.modules["__main__"]))

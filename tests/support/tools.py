@@ -7,10 +7,12 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
+SKIP = 77  # CTest's exit code of a test that cannot be done here
 DEADLINE = 60  # seconds; a test that waits longer for an event has failed
 
 
@@ -195,3 +197,17 @@ class PerfStat:
             if len(fields) > 3 and fields[0].isdigit():
                 counts[fields[2]] = int(fields[0])
         return counts
+
+
+def run_tests(module):
+    """The classes of a live test that are named on the command line behind the build's folder, or all."""
+    Case.build = pathlib.Path(sys.argv[1]).resolve()
+    check = subprocess.run([Case.build / "stackmap", "check"], capture_output=True, text=True, check=False)
+    if check.returncode != 0:
+        print(f"skipped: recording is not possible here\n{check.stdout}{check.stderr}")
+        return SKIP
+    loader = unittest.defaultTestLoader
+    suite = loader.loadTestsFromNames([f"{n}Test" for n in sys.argv[2:]], module) if sys.argv[2:] else \
+        loader.loadTestsFromModule(module)
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    return 0 if result.wasSuccessful() and result.testsRun else 1
