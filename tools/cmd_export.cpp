@@ -14,7 +14,7 @@ namespace stackmap {
 namespace {
 
 struct Options {
-  std::string input;
+  Inputs inputs;
   std::string output;
   std::string format = "folded";
   bool force = false;
@@ -24,7 +24,7 @@ struct Options {
 };
 
 Result<int> export_capture(const Options& options) {
-  STACKMAP_TRY_VALUE(capture, open_capture(options.input));
+  STACKMAP_TRY_VALUE(capture, open_capture(options.inputs));
   STACKMAP_TRY_VALUE(made, make_profile(capture, options.filter, options.weight));
   FoldedSummary summary;
   STACKMAP_TRY(write_output(options.output, options.force, [&](TextWriter& out) -> Result<void> {
@@ -43,7 +43,7 @@ Result<int> export_capture(const Options& options) {
 void add_export(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("export", "Folded stacks, for other tools");
-  add_input(*command, options->input);
+  add_input(*command, options->inputs);
   command->add_option("--format", options->format, "The format")
       ->check(CLI::IsMember({"folded"}))
       ->capture_default_str();

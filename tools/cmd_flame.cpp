@@ -16,7 +16,7 @@ namespace stackmap {
 namespace {
 
 struct Options {
-  std::string input;
+  Inputs inputs;
   std::string output;
   std::string title;
   bool force = false;
@@ -26,7 +26,7 @@ struct Options {
 };
 
 Result<int> flame(const Options& options) {
-  STACKMAP_TRY_VALUE(capture, open_capture(options.input));
+  STACKMAP_TRY_VALUE(capture, open_capture(options.inputs));
   const std::string output =
       options.output.empty() && ::isatty(STDOUT_FILENO) != 0 ? capture_base(capture.name()) + ".svg" : options.output;
   if (!options.force && !output.empty() && output != "-") {
@@ -56,7 +56,7 @@ Result<int> flame(const Options& options) {
 void add_flame(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("flame", "A flame graph (SVG)");
-  add_input(*command, options->input);
+  add_input(*command, options->inputs);
   command->add_option("-o,--output", options->output, "The file; by default stdout, or NAME.svg on a terminal")
       ->type_name("FILE");
   command->add_flag("--force", options->force, "Replace the file if it exists");

@@ -29,19 +29,6 @@ struct Options {
   bool quiet = false;
 };
 
-// A file that somebody else closes or renames.
-class SharedFile final : public WritableFile {
- public:
-  explicit SharedFile(WritableFile& file) : file_(file) {}
-  Result<void> append(std::span<const std::byte> bytes) override { return file_.append(bytes); }
-  Result<void> truncate(uint64_t size) override { return file_.truncate(size); }
-  Result<void> sync() override { return file_.sync(); }
-  const std::string& name() const override { return file_.name(); }
-
- private:
-  WritableFile& file_;
-};
-
 Result<NamedText> read_input(const std::string& path) {
   if (path == "-") {
     STACKMAP_TRY_VALUE(text, read_text_fd(STDIN_FILENO, "stdin", kMaxInput));
@@ -68,7 +55,7 @@ Result<void> write_capture(const FtraceImport& import, const CaptureOutput& outp
     return import.write(borrow_file(STDOUT_FILENO, "stdout"), info);
   }
   STACKMAP_TRY_VALUE(file, ReplacingFile::create(output.capture));
-  STACKMAP_TRY(import.write(std::make_unique<SharedFile>(file.file()), info));
+  STACKMAP_TRY(import.write(share_file(file.file()), info));
   STACKMAP_TRY(file.commit());
   STACKMAP_TRY(write_map_of(output.capture, output.map));
   return {};

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <memory>
-#include <unordered_set>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -14,13 +13,14 @@
 #include "options.h"
 #include "output.h"
 #include "report/losses.h"
+#include "verify.h"
 
 namespace stackmap {
 
 namespace {
 
 struct Options {
-  std::string input;
+  Inputs inputs;
   bool blocks = false;
   bool verify = false;
 };
@@ -32,21 +32,54 @@ std::string wall_time(uint64_t realtime_ns) {
 
 void write_info(const Capture& capture, TextWriter& out) {
   const CaptureInfo& info = capture.info();
+  const bool imported = capture.ledger().has("import.events");
   const auto line = [&](std::string_view key, const std::string& value) {
     out.write(fmt::format("{:<16} {}\n", key, value.empty() ? "-" : printable(value)));
   };
-  line("file", capture.name());
-  line("recorded by", info.tool);
+  if (capture.file_count() > 1) {
+    line("recording", fmt::format("{}, {} files", capture.name(), capture.file_count()));
+  } else {
+    line("file", capture.name());
+  }
+  line(imported ? "imported by" : "recorded by", info.tool);
   line("command", info.command);
-  line("kernel", fmt::format("{} {}", info.host.kernel_release, info.host.machine));
-  line("build id", info.host.kernel_build_id);
-  line("boot id", info.host.boot_id);
+  // An import knows nothing of the machine that its text is from.
+  if (!imported) {
+    line("kernel", fmt::format("{} {}", info.host.kernel_release, info.host.machine));
+    line("build id", info.host.kernel_build_id);
+    line("boot id", info.host.boot_id);
+  }
   line("names from", info.symbol_source);
-  line("stack map", fmt::format("{} stacks of {} frames", info.map_capacity, info.max_depth));
-  line("ring", human_size(info.ring_bytes) + " a CPU");
+  if (!imported) {
+    line("stack map", fmt::format("{} stacks of {} frames", info.map_capacity, info.max_depth));
+    line("ring", human_size(info.ring_bytes) + " a CPU");
+  }
+  if (info.session != 0 && capture.file_count() == 1) {
+    line("segment", fmt::format("{} of a recording", info.segment));
+  }
   if (!info.anchors.empty()) {
     line("began", wall_time(info.anchors.front().realtime_ns));
     line("last flush", wall_time(info.anchors.back().realtime_ns));
+  }
+}
+
+std::string_view state_of(const Damage& damage) {
+  if (damage.any()) {
+    return "damaged";
+  }
+  return damage.closed ? "whole" : "no end";
+}
+
+void write_segments(const Capture& capture, TextWriter& out) {
+  out.write(fmt::format("\n{:>8} {:>12} {:>12} {:>16} {:>16}  {:<8} {}\n", "segment", "events", "stored", "first s",
+                        "last s", "state", "file, losses"));
+  for (const CaptureFile& file : capture.files()) {
+    out.write(fmt::format("{:>8} {:>12} {:>12} {:>16.6f} {:>16.6f}  {:<8} {}, {}\n", file.segment, file.events,
+                          file.bytes, static_cast<double>(file.first_ns) / 1e9, static_cast<double>(file.last_ns) / 1e9,
+                          state_of(file.damage), printable(file.name), one_line_summary(file.ledger)));
+  }
+  if (!capture.missing_segments().empty()) {
+    out.write(capture.missing_segments() + "\n");
   }
 }
 
@@ -79,12 +112,15 @@ void write_sums(const Capture& capture, TextWriter& out) {
 }
 
 void write_blocks(const Capture& capture, TextWriter& out) {
-  out.write(fmt::format("\n{:>10} {:>8} {:<12} {:>6} {:>9} {:>10} {:>10} {:>16} {:>16}\n", "offset", "sequence", "kind",
-                        "gen", "entries", "raw bytes", "stored", "first s", "last s"));
-  for (const BlockInfo& b : capture.blocks()) {
-    out.write(fmt::format("{:>10} {:>8} {:<12} {:>6} {:>9} {:>10} {:>10} {:>16.6f} {:>16.6f}\n", b.offset, b.sequence,
-                          block_kind_name(b.kind), b.generation, b.count, b.raw_bytes, b.stored_bytes,
-                          static_cast<double>(b.first_ns) / 1e9, static_cast<double>(b.last_ns) / 1e9));
+  for (const CaptureFile& file : capture.files()) {
+    out.write(capture.file_count() > 1 ? fmt::format("\n{}\n", printable(file.name)) : "\n");
+    out.write(fmt::format("{:>8} {:>10} {:<12} {:>6} {:>9} {:>10} {:>10} {:>16} {:>16}\n", "block", "offset", "kind",
+                          "gen", "entries", "raw bytes", "stored", "first s", "last s"));
+    for (const BlockInfo& b : file.blocks) {
+      out.write(fmt::format("{:>8} {:>10} {:<12} {:>6} {:>9} {:>10} {:>10} {:>16.6f} {:>16.6f}\n", b.sequence, b.offset,
+                            block_kind_name(b.kind), b.generation, b.count, b.raw_bytes, b.stored_bytes,
+                            static_cast<double>(b.first_ns) / 1e9, static_cast<double>(b.last_ns) / 1e9));
+    }
   }
 }
 
@@ -98,50 +134,15 @@ void write_event_types(const Capture& capture, const std::map<uint16_t, uint64_t
   }
 }
 
-// Reads every event and holds it against the tables. Empty if all is sound; else the first fault.
-Result<std::string> find_fault(const Capture& capture, std::map<uint16_t, uint64_t>& counts) {
-  std::string fault;
-  uint64_t number = 0;
-  std::unordered_map<Cookie, uint64_t> refs;
-  std::unordered_set<uint64_t> unnamed;
-  STACKMAP_TRY(capture.for_each_event([&](const Event& event) {
-    ++counts[event.type];
-    ++number;
-    if (event.stack.state == StackRef::State::kCookie) {
-      ++refs[event.stack.cookie];
-      if (fault.empty() && capture.stack(event.stack.cookie).empty()) {
-        fault = fmt::format("event {}: <stack_id {} gen {}> has no stack in the capture", number,
-                            event.stack.cookie.slot(), event.stack.cookie.generation());
-      }
-    }
-    if (fault.empty() && capture.event_type(event.type) == nullptr) {
-      fault = fmt::format("event {}: its type {} is not in the capture", number, event.type);
-    }
-    return true;
-  }));
-  if (capture.damage().any()) {
-    return capture.damage().first;
-  }
-  for (const CapturedStack& stack : capture.stacks()) {
-    const uint64_t counted = refs[stack.cookie];
-    if (fault.empty() && capture.damage().closed && stack.ref < INT32_MAX && stack.ref != counted) {
-      fault = fmt::format("<stack_id {} gen {}> has ref {}, and {} events", stack.cookie.slot(),
-                          stack.cookie.generation(), stack.ref, counted);
-    }
-  }
-  if (fault.empty() && number != capture.event_count()) {
-    fault = fmt::format("{} events were read, the block headers say {}", number, capture.event_count());
-  }
-  return fault;
-}
-
 Result<int> inspect(const Options& options) {
-  STACKMAP_TRY_VALUE(capture, open_capture(options.input));
-  std::map<uint16_t, uint64_t> counts;
-  STACKMAP_TRY_VALUE(fault, find_fault(capture, counts));
+  STACKMAP_TRY_VALUE(capture, open_capture(options.inputs));
+  STACKMAP_TRY_VALUE(verdict, verify(capture));
   STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
     write_info(capture, out);
-    write_event_types(capture, counts, out);
+    if (capture.file_count() > 1) {
+      write_segments(capture, out);
+    }
+    write_event_types(capture, verdict.by_type, out);
     write_sums(capture, out);
     if (options.blocks) {
       write_blocks(capture, out);
@@ -154,11 +155,15 @@ Result<int> inspect(const Options& options) {
   if (!options.verify) {
     return kDone;
   }
-  if (!fault.empty()) {
-    return make_error(ErrorKind::kCorrupt, capture.name() + " is not sound: " + fault);
+  if (!verdict.fault.empty()) {
+    return make_error(ErrorKind::kCorrupt, "the capture is not sound: " + verdict.fault);
   }
-  log_note(fmt::format("{} is sound: {} blocks, {} events, every cookie resolves", capture.name(),
-                       capture.blocks().size(), human_count(capture.event_count())));
+  const std::string cookies = verdict.without_stack == 0
+                                  ? "every cookie resolves"
+                                  : fmt::format("every cookie resolves but those of {} events, as the import says",
+                                                human_count(verdict.without_stack));
+  log_note(fmt::format("{} is sound: {} blocks, {} events, {}", capture.name(), capture.blocks().size(),
+                       human_count(capture.event_count()), cookies));
   return kDone;
 }
 
@@ -167,7 +172,7 @@ Result<int> inspect(const Options& options) {
 void add_inspect(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("inspect", "What a capture is, its blocks and losses");
-  add_input(*command, options->input);
+  add_input(*command, options->inputs);
   command->add_flag("--blocks", options->blocks, "List every block");
   command->add_flag("--verify", options->verify, "Check all of it; a fault is a failure that says where");
   command->callback([&action, options] { action = [options] { return inspect(*options); }; });

@@ -17,7 +17,7 @@ namespace stackmap {
 namespace {
 
 struct Options {
-  std::string input;
+  Inputs inputs;
   std::string output;
   std::string format = "text";
   uint32_t generation = 0;  // 0: all of them, or the last one where a format holds only one
@@ -40,7 +40,7 @@ Result<int> map(const Options& options) {
   if (options.format == "bin") {
     STACKMAP_TRY(refuse_terminal(options.output, "a map in this format"));
   }
-  STACKMAP_TRY_VALUE(capture, open_capture(options.input));
+  STACKMAP_TRY_VALUE(capture, open_capture(options.inputs));
   const auto symbol_text = [&](uint64_t address) { return capture.symbol_text(address); };
   STACKMAP_TRY(write_output(options.output, options.force, [&](TextWriter& out) -> Result<void> {
     if (options.format == "text") {
@@ -62,7 +62,7 @@ Result<int> map(const Options& options) {
 void add_map(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("map", "Every stack with its cookie, in the kernel's stack_map text");
-  add_input(*command, options->input);
+  add_input(*command, options->inputs);
   command
       ->add_option("--format", options->format,
                    "text; bin: frames as addresses, for programs (map_binary.h reads it); or json")

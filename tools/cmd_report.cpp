@@ -14,7 +14,7 @@ namespace stackmap {
 namespace {
 
 struct Options {
-  std::string input;
+  Inputs inputs;
   FilterOptions filter;
   WeightOptions weight;
   TableOptions table;
@@ -24,7 +24,7 @@ struct Options {
 };
 
 Result<int> report(const Options& options) {
-  STACKMAP_TRY_VALUE(capture, open_capture(options.input));
+  STACKMAP_TRY_VALUE(capture, open_capture(options.inputs));
   STACKMAP_TRY_VALUE(made, make_profile(capture, options.filter, options.weight));
   TableOptions table = options.table;
   table.stacks = !options.only_functions;
@@ -46,7 +46,7 @@ Result<int> report(const Options& options) {
 void add_report(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("report", "The heaviest stacks and functions, and what was lost");
-  add_input(*command, options->input);
+  add_input(*command, options->inputs);
   options->filter.add_to(*command);
   options->weight.add_to(*command);
   command->add_option("--limit", options->table.limit, "Stacks and functions to show; 0: all")->capture_default_str();

@@ -14,13 +14,13 @@ namespace stackmap {
 namespace {
 
 struct Options {
-  std::string input;
+  Inputs inputs;
   FilterOptions filter;
   ScriptOptions script;
 };
 
 Result<int> script(const Options& options) {
-  STACKMAP_TRY_VALUE(capture, open_capture(options.input));
+  STACKMAP_TRY_VALUE(capture, open_capture(options.inputs));
   ScriptOptions script_options = options.script;
   STACKMAP_TRY_VALUE(filter, options.filter.filter(capture));
   script_options.filter = std::move(filter);
@@ -44,7 +44,7 @@ Result<int> script(const Options& options) {
 void add_script(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("script", "The events as text, as ftrace prints them");
-  add_input(*command, options->input);
+  add_input(*command, options->inputs);
   options->filter.add_to(*command);
   command->add_flag("--resolve", options->script.resolve, "Print stacks in place of their cookies");
   command->callback([&action, options] { action = [options] { return script(*options); }; });

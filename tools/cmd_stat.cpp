@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "base/log.h"
 #include "commands.h"
 #include "exit_code.h"
 #include "options.h"
@@ -13,8 +14,9 @@ namespace stackmap {
 
 namespace {
 
-Result<int> stat(const std::string& input) {
-  STACKMAP_TRY_VALUE(capture, open_capture(input));
+Result<int> stat(const Inputs& inputs) {
+  STACKMAP_TRY_VALUE(capture, open_capture(inputs));
+  bool has_map = false;
   STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
     // The map's own come first, in the order in which they were stored: the kernel's.
     for (const std::string_view prefix : {"map.", "fallback."}) {
@@ -23,11 +25,17 @@ Result<int> stat(const std::string& input) {
           const std::string key =
               prefix == "map." ? name.substr(prefix.size()) : "fallback_" + name.substr(prefix.size());
           out.write(fmt::format("{}: {}\n", key, value));
+          has_map = has_map || prefix == "map.";
         }
       }
     }
     return {};
   }));
+  if (!has_map) {
+    log_note(capture.ledger().has("import.events")
+                 ? capture.name() + " was imported: what it was made of has no statistics of a stack map"
+                 : capture.name() + " has no statistics of a stack map: its recorder did not come to write them");
+  }
   tell_damage(capture);
   return kDone;
 }
@@ -35,10 +43,10 @@ Result<int> stat(const std::string& input) {
 }  // namespace
 
 void add_stat(CLI::App& app, Action& action) {
-  auto input = std::make_shared<std::string>();
+  auto inputs = std::make_shared<Inputs>();
   CLI::App* command = app.add_subcommand("stat", "The stack map's statistics, in the kernel's stack_map_stat text");
-  add_input(*command, *input);
-  command->callback([&action, input] { action = [input] { return stat(*input); }; });
+  add_input(*command, *inputs);
+  command->callback([&action, inputs] { action = [inputs] { return stat(*inputs); }; });
 }
 
 }  // namespace stackmap

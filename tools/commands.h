@@ -21,6 +21,7 @@ void add_inspect(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_map(CLI::App& app, Action& action);
 void add_record(CLI::App& app, Action& action);
+void add_recover(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_script(CLI::App& app, Action& action);
 void add_stat(CLI::App& app, Action& action);

@@ -21,34 +21,41 @@ std::string capture_base(const std::string& name) {
   return name;
 }
 
-void tell_damage(const Capture& capture) {
-  const Damage& damage = capture.damage();
+namespace {
+
+void tell_damage_of(const CaptureFile& file) {
+  const Damage& damage = file.damage;
   if (damage.any()) {
-    std::string text = fmt::format("{} is damaged ({})", capture.name(), damage.first);
+    std::string text = fmt::format("{} is damaged ({})", file.name, damage.first);
     text += fmt::format(": {} bad blocks, {} missing blocks, {} bytes skipped, {} bytes of an unfinished block",
                         damage.bad_blocks, damage.missing_blocks, damage.bytes_skipped, damage.torn_bytes);
     log_warning(text + "; what is whole is used");
   }
   if (!damage.closed) {
-    log_warning(capture.name() +
+    log_warning(file.name +
                 " has no end: it is still being written, or its recorder was killed; "
                 "what is missing at the end cannot be told");
   }
   if (damage.unknown_blocks != 0) {
     log_warning(
-        fmt::format("{} has {} blocks of a later version, which are skipped", capture.name(), damage.unknown_blocks));
+        fmt::format("{} has {} blocks of a later version, which are skipped", file.name, damage.unknown_blocks));
   }
 }
 
-Result<Capture> open_capture(const std::string& name) {
-  std::string path = name;
-  if (::access(path.c_str(), F_OK) != 0 || name.ends_with(".map")) {
-    const std::string with_ending = capture_base(name) + ".smc";
-    if (::access(with_ending.c_str(), F_OK) == 0) {
-      path = with_ending;
-    }
+}  // namespace
+
+void tell_damage(const Capture& capture) {
+  for (const CaptureFile& file : capture.files()) {
+    tell_damage_of(file);
   }
-  return Capture::open(path);
+  if (!capture.missing_segments().empty()) {
+    log_warning(fmt::format("{}: {}; the others are used", capture.name(), capture.missing_segments()));
+  }
+}
+
+Result<Capture> open_capture(const Inputs& inputs) {
+  STACKMAP_TRY_VALUE(files, capture_files(inputs));
+  return Capture::open(files);
 }
 
 Result<std::vector<uint32_t>> parse_ids(const std::vector<std::string>& lists) {
@@ -65,16 +72,26 @@ Result<std::vector<uint32_t>> parse_ids(const std::vector<std::string>& lists) {
   return ids;
 }
 
-void add_input(CLI::App& command, std::string& input) {
-  command.add_option("CAPTURE", input, "The capture: NAME.smc, or NAME")->required();
+void add_input(CLI::App& command, Inputs& inputs) {
+  command
+      .add_option("CAPTURE", inputs,
+                  "The capture: NAME.smc, or NAME. Of a recording in segments: NAME, its files, or a folder of them")
+      ->required();
 }
 
 void FilterOptions::add_to(CLI::App& command) {
   command.add_option("-e,--event", events, "Only these events: category, category:name or a glob; may be repeated")
-      ->type_name("EVENT");
-  command.add_option("-p,--pid", processes, "Only these processes, comma-separated")->type_name("PID");
-  command.add_option("-t,--tid", threads, "Only these threads, comma-separated")->type_name("TID");
-  command.add_option("--comm", comms, "Only threads of this name; may be repeated")->type_name("NAME");
+      ->type_name("EVENT")
+      ->allow_extra_args(false);
+  command.add_option("-p,--pid", processes, "Only these processes, comma-separated")
+      ->type_name("PID")
+      ->allow_extra_args(false);
+  command.add_option("-t,--tid", threads, "Only these threads, comma-separated")
+      ->type_name("TID")
+      ->allow_extra_args(false);
+  command.add_option("--comm", comms, "Only threads of this name; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
 }
 
 Result<Filter> FilterOptions::filter(const Capture& capture) const {

@@ -16,8 +16,13 @@ namespace stackmap {
 
 // "NAME", "NAME.smc" or "NAME.map" -> "NAME".
 std::string capture_base(const std::string& name);
-// NAME or NAME.smc, whichever is there, opened.
-Result<Capture> open_capture(const std::string& name);
+// What a command that reads a capture was given: files, NAME of NAME.smc or of the segments NAME-000001.smc ..., or
+// folders, all of whose .smc files are meant.
+using Inputs = std::vector<std::string>;
+// The files that the inputs mean.
+Result<std::vector<std::string>> capture_files(const Inputs& inputs);
+// The same, opened as one capture.
+Result<Capture> open_capture(const Inputs& inputs);
 // Says on stderr what is wrong with the capture, if anything is: at the end, since reading the events can find more.
 void tell_damage(const Capture& capture);
 
@@ -25,7 +30,7 @@ void tell_damage(const Capture& capture);
 Result<std::vector<uint32_t>> parse_ids(const std::vector<std::string>& lists);
 
 // The input of every command that reads a capture.
-void add_input(CLI::App& command, std::string& input);
+void add_input(CLI::App& command, Inputs& inputs);
 
 // -e, -p, -t, --comm: which events count.
 struct FilterOptions {

@@ -9,6 +9,26 @@
 
 namespace stackmap {
 
+namespace {
+
+class SharedFile final : public WritableFile {
+ public:
+  explicit SharedFile(WritableFile& file) : file_(file) {}
+  Result<void> append(std::span<const std::byte> bytes) override { return file_.append(bytes); }
+  Result<void> truncate(uint64_t size) override { return file_.truncate(size); }
+  Result<void> sync() override { return file_.sync(); }
+  const std::string& name() const override { return file_.name(); }
+
+ private:
+  WritableFile& file_;
+};
+
+}  // namespace
+
+std::unique_ptr<WritableFile> share_file(WritableFile& file) {
+  return std::make_unique<SharedFile>(file);
+}
+
 Result<void> refuse_existing(const std::string& path) {
   if (::access(path.c_str(), F_OK) == 0) {
     return make_error(ErrorKind::kExists, path + " exists", "give another name with -o, or --force to replace it");

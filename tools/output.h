@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "base/file.h"
@@ -13,6 +14,9 @@ namespace stackmap {
 // Runs `write` with a writer for `path` ("" or "-": stdout). A file comes into place whole or not at all; one that
 // exists is refused unless `force`. A reader of stdout that goes away early is no error.
 Result<void> write_output(const std::string& path, bool force, const std::function<Result<void>(TextWriter&)>& write);
+
+// A file that somebody else closes or renames. It must outlive the result.
+std::unique_ptr<WritableFile> share_file(WritableFile& file);
 
 // Whether a file of that name would be overwritten: kExists, with what to do.
 Result<void> refuse_existing(const std::string& path);

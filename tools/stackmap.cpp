@@ -21,6 +21,7 @@ void add_commands(CLI::App& app, stackmap::Action& action) {
   stackmap::add_map(app, action);
   stackmap::add_stat(app, action);
   stackmap::add_inspect(app, action);
+  stackmap::add_recover(app, action);
   stackmap::add_import(app, action);
 #ifdef STACKMAP_WITH_BPF
   stackmap::add_ctl(app, action);

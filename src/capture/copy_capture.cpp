@@ -48,8 +48,6 @@ class Copier {
   }
 
  private:
-  using Threads = std::unordered_map<uint32_t, std::vector<TaskRecord>>;
-
   void read_tables() {
     for (TaskRecord& record : from_.tasks().records()) {
       threads_[record.tid].push_back(std::move(record));
@@ -197,13 +195,8 @@ class Copier {
       (void)need_string(id);
       STACKMAP_TRY(added());
     }
-    std::vector<uint32_t> tids;
-    for (const auto& [tid, records] : threads_) {
-      tids.push_back(tid);
-    }
-    std::ranges::sort(tids);
-    for (const uint32_t tid : tids) {
-      need_thread(tid);
+    while (!threads_.empty()) {
+      need_thread(threads_.begin()->first);
       STACKMAP_TRY(added());
     }
     return {};
@@ -244,12 +237,9 @@ class Copier {
     lost("recover.missing_blocks", damage.missing_blocks);
     lost("recover.skipped_bytes", damage.bytes_skipped);
     lost("recover.torn_bytes", damage.torn_bytes);
-    uint64_t unfinished = 0;
     const std::vector<CaptureFile> files = from_.files();
-    for (const CaptureFile& file : files) {
-      unfinished += file.damage.closed ? 0 : 1;
-    }
-    lost("recover.unfinished_files", unfinished);
+    const auto is_open = [](const CaptureFile& file) { return !file.damage.closed; };
+    lost("recover.unfinished_files", static_cast<uint64_t>(std::ranges::count_if(files, is_open)));
     if (files.size() > 1) {
       lost("recover.missing_segments", files.back().segment - std::min<uint64_t>(files.back().segment, files.size()));
     }
@@ -271,7 +261,7 @@ class Copier {
   const bool is_import_;
   CopyTotals totals_;
   // What the copy does not have yet.
-  Threads threads_;
+  std::map<uint32_t, std::vector<TaskRecord>> threads_;     // by number
   std::unordered_map<uint64_t, std::string_view> strings_;  // of the source, by its ids
   std::unordered_map<uint64_t, uint64_t> string_ids_;       // source -> copy
   std::unordered_map<uint16_t, const EventType*> types_;    // null: of the copy alone

@@ -18,6 +18,7 @@ import unittest
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+from support import smc  # noqa: E402
 from support.tools import DEADLINE, Case  # noqa: E402
 
 READERS = ["report", "flame", "export", "script", "map", "stat", "inspect"]
@@ -197,6 +198,27 @@ CPU:1 [LOST 3 EVENTS]
         self.assertIn("FTRACE TRAMPOLINE", self.run_stackmap("flame", self.base, "-o", "-").stdout)
         self.assertEqual(json.loads(self.run_stackmap("map", "--format", "json", self.base).stdout)["successes"], 1)
 
+    def test_an_import_is_sound_if_its_ledger_accounts_for_what_is_missing(self):
+        self.run_stackmap("import", "ftrace", self.trace, "--map", self.map, "-o", self.base)
+        done = self.run_stackmap("inspect", "--verify", self.base)
+        self.assertIn("every cookie resolves but those of 1 events, as the import says", done.stderr)
+        self.assertNotRegex(done.stdout, r"(?m)^\w[\w ]* +-?$|^kernel|^ring")
+        self.assertIn("imported by", done.stdout)
+        # Without its map's block, more are missing than the import says.
+        path = self.dir / "w.smc"
+        blocks = [b for b in smc.blocks(path.read_bytes()) if b.kind != smc.KINDS["stacks"]]
+        for number, block in enumerate(blocks):
+            block.put("<Q", 16, number)
+        path.write_bytes(b"".join(b.bytes() for b in blocks))
+        done = self.run_stackmap("inspect", "--verify", self.base, code=1)
+        self.assertIn("2 events have a cookie without a stack, and the ledger accounts for 1", done.stderr)
+
+    def test_an_import_has_no_statistics_and_stat_says_so(self):
+        self.run_stackmap("import", "ftrace", self.trace, "--map", self.map, "-o", self.base)
+        done = self.run_stackmap("stat", self.base)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("was imported: what it was made of has no statistics of a stack map", done.stderr)
+
     def test_what_script_prints_can_be_imported(self):
         (self.dir / "golden.map").write_text(self.run_stackmap("map", self.golden).stdout)
         self.trace.write_text(self.run_stackmap("script", self.golden).stdout)
@@ -229,6 +251,154 @@ CPU:1 [LOST 3 EVENTS]
         self.assertEqual(sorted(os.listdir(self.dir)), ["stack_map", "trace"])
 
 
+def folded_total(text):
+    return sum(int(line.rsplit(" ", 1)[1]) for line in text.splitlines())
+
+
+class SegmentsTest(Case):
+    def setUp(self):
+        super().setUp()
+        self.folder = self.dir / "recording"
+        self.folder.mkdir()
+        self.files = [self.folder / f"w-{n:06}.smc" for n in (1, 2, 3)]
+        for n, path in enumerate(self.files, 1):
+            path.write_bytes(smc.segment(self.golden.read_bytes(), 7, n))
+        self.one = folded_total(self.run_stackmap("export", self.golden).stdout)
+
+    def test_every_reader_takes_them_by_name_by_folder_and_one_by_one(self):
+        for command in READERS:
+            outputs = set()
+            for inputs in ([self.folder], [self.folder / "w"], [self.folder / "w.smc"], self.files, self.files[::-1]):
+                with self.subTest(command=command, inputs=inputs):
+                    done = self.run_stackmap(command, *inputs)
+                    self.assertEqual(done.stderr, "")
+                    outputs.add(done.stdout)
+            self.assertEqual(len(outputs), 1, command)
+            self.assertNotEqual(outputs, {""})
+
+    def test_totals_are_those_of_all(self):
+        self.assertEqual(folded_total(self.run_stackmap("export", self.folder).stdout), 3 * self.one)
+        self.assertEqual(folded_total(self.run_stackmap("export", *self.files[1:]).stdout), 2 * self.one)
+        self.assertIn(f"Total: {3 * self.one:,} events", self.run_stackmap("report", self.folder).stdout)
+        one = text_records(self.run_stackmap("map", self.golden).stdout)
+        expected = {(slot, n): value for (slot, _), value in one.items() for n in (1, 2, 3)}
+        self.assertEqual(text_records(self.run_stackmap("map", self.folder).stdout), expected)
+        script = self.run_stackmap("script", "-e", "kmem:kfree", *self.files).stdout
+        self.assertEqual(len(script.splitlines()),
+                         3 * len(self.run_stackmap("script", "-e", "kmem:kfree", self.golden).stdout.splitlines()))
+        # A name from the working folder.
+        done = self.run_stackmap("export", "w", cwd=self.folder)
+        self.assertEqual(folded_total(done.stdout), 3 * self.one)
+
+    def test_inspect_has_a_line_for_each(self):
+        done = self.run_stackmap("inspect", "--verify", "--blocks", self.folder)
+        self.assertIn("is sound", done.stderr)
+        lines = re.findall(r"^ +(\d) +(\d+) +\d+ +[\d.]+ +[\d.]+  whole +\S*w-(\d{6})\.smc, lost \d+ of", done.stdout, re.M)
+        self.assertEqual(lines, [(str(n), str(self.one), f"{n:06}") for n in (1, 2, 3)])
+
+    def test_a_segment_that_is_not_there_is_said(self):
+        self.files[1].unlink()
+        for command in READERS:
+            done = self.run_stackmap(command, self.folder)
+            self.assertRegex(done.stderr, r"w: segment 2 is not there; the others are used\n$")
+        self.assertIn("is sound", self.run_stackmap("inspect", "--verify", self.folder).stderr)
+        self.assertEqual(self.run_stackmap("export", self.files[2]).stderr, "")
+
+    def test_damage_names_its_file(self):
+        damaged, offset = smc.flipped(self.files[1].read_bytes(), "events")
+        self.files[1].write_bytes(damaged)
+        done = self.run_stackmap("inspect", "--verify", self.folder, code=1)
+        self.assertRegex(done.stderr, rf"not sound: \S*w-000002\.smc: block \d+ \(events\) at byte {offset}: wrong checksum")
+        self.assertRegex(done.stdout, r"(?m)^ +2 .* damaged ")
+
+    def test_files_that_do_not_belong_together(self):
+        other = self.dir / "other.smc"
+        other.write_bytes(smc.segment(self.golden.read_bytes(), 8, 4))
+        for inputs, why in (((self.folder, other), "is of another one than"),
+                            ((self.folder, self.files[0]), "are both its segment 1"),
+                            ((self.golden, self.files[0]), "is a recording of its own")):
+            for command in READERS:
+                done = self.run_stackmap(command, *inputs, code=2)
+                self.assertIn(why, done.stderr)
+                self.assertIn("read one recording at a time", done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_recover_makes_one_of_them(self):
+        self.files[1].unlink()
+        done = self.run_stackmap("recover", self.folder, "-o", self.dir / "x")
+        self.assertIn("segment 2 is not there", done.stderr)
+        self.assertIn("is sound", self.run_stackmap("inspect", "--verify", self.dir / "x").stderr)
+        for command in ("export", "script", "map"):
+            self.assertEqual(self.run_stackmap(command, self.dir / "x").stdout, self.run_stackmap(command, self.folder).stdout)
+
+
+class RecoverTest(Case):
+    def setUp(self):
+        super().setUp()
+        self.whole = self.golden.read_bytes()
+        self.path, self.out = self.dir / "in.smc", self.dir / "out"
+        self.total = folded_total(self.run_stackmap("export", self.golden).stdout)
+
+    def recover(self, content, code=0):
+        self.path.write_bytes(content)
+        return self.run_stackmap("recover", self.path, "-o", self.out, "--force", code=code)
+
+    def saved(self):
+        self.assertIn("is sound", self.run_stackmap("inspect", "--verify", self.out).stderr)
+        self.assertEqual(self.run_stackmap("map", self.out).stdout, (self.dir / "out.map").read_text())
+        return folded_total(self.run_stackmap("export", self.out).stdout)
+
+    def test_a_sound_capture_comes_out_the_same(self):
+        done = self.recover(self.whole)
+        self.assertIn(f"saved {self.total:,} events", done.stderr)
+        self.assertIn("lost nothing", done.stderr)
+        self.assertEqual(self.saved(), self.total)
+        for command in ("export", "script", "map", "stat", "report"):
+            self.assertEqual(self.run_stackmap(command, self.out).stdout.replace(str(self.out), "NAME"),
+                             self.run_stackmap(command, self.golden).stdout.replace(str(self.golden)[:-4], "NAME"))
+
+    def test_each_kind_of_block_damaged(self):
+        for kind in smc.KINDS:
+            with self.subTest(kind=kind):
+                damaged, _ = smc.flipped(self.whole, kind)
+                done = self.recover(damaged)
+                self.assertIn("1 damaged blocks", done.stderr)
+                lost = re.search(r"lost ([\d,]+) events,", done.stderr)
+                lost = int(lost.group(1).replace(",", "")) if lost else 0
+                self.assertEqual(lost != 0, kind == "events")
+                self.assertEqual(self.saved() + lost, self.total)
+
+    def test_a_torn_tail(self):
+        done = self.recover(self.whole[:len(self.whole) * 2 // 3])
+        self.assertIn("has no end", done.stderr)
+        self.assertIn("bytes of an unfinished block", done.stderr)
+        self.assertIn(f"saved {self.saved():,} events", done.stderr)
+
+    def test_a_missing_middle(self):
+        third = len(self.whole) // 3
+        done = self.recover(self.whole[:third] + self.whole[2 * third:])
+        self.assertRegex(done.stderr, r"lost [\d,]+ events")
+        lost = int(re.search(r"lost ([\d,]+) events,", done.stderr).group(1).replace(",", ""))
+        self.assertEqual(self.saved() + lost, self.total)
+        self.assertIn("when the capture was recovered", self.run_stackmap("report", self.out).stdout)
+
+    def test_nothing_to_save(self):
+        for content in (b"", b"hello" * 100, smc.blocks(self.whole)[0].bytes()):
+            self.recover(content, code=1)
+            self.assertEqual(os.listdir(self.dir), ["in.smc"])
+
+    def test_usage_and_outputs(self):
+        self.run_stackmap("recover", self.golden, code=2)
+        self.run_stackmap("recover", "-o", self.out, code=2)
+        (self.dir / "out.map").write_text("precious")
+        self.assertIn("--force", self.run_stackmap("recover", self.golden, "-o", self.out, code=1).stderr)
+        self.assertEqual(os.listdir(self.dir), ["out.map"])
+        done = subprocess.run([self.build / "stackmap", "recover", self.golden, "-o", "-"], capture_output=True,
+                              timeout=DEADLINE, check=True)
+        self.path.write_bytes(done.stdout)
+        self.assertIn("is sound", self.run_stackmap("inspect", "--verify", self.path).stderr)
+
+
 class BadInputTest(Case):
     def test_no_such_file(self):
         for command in READERS:
@@ -246,8 +416,9 @@ class BadInputTest(Case):
                     done = self.run_stackmap(command, path, code=1)
                     self.assertIn("is not a stackmap capture", done.stderr)
 
-    def test_a_folder(self):
-        self.assertIn("Is a directory", self.run_stackmap("report", self.dir, code=1).stderr)
+    def test_a_folder_without_captures(self):
+        for command in READERS:
+            self.assertIn("has no .smc file", self.run_stackmap(command, self.dir, code=1).stderr)
 
     def test_a_damaged_capture_is_used_as_far_as_it_is_whole_and_said_to_be(self):
         content = bytearray(self.golden.read_bytes())
@@ -257,6 +428,19 @@ class BadInputTest(Case):
         done = self.run_stackmap("script", path)
         self.assertIn("is damaged", done.stderr)
         self.assertIn("is not sound", self.run_stackmap("inspect", "--verify", path, code=1).stderr)
+
+    def test_verify_names_the_place_of_the_first_fault(self):
+        path = self.dir / "x.smc"
+        for kind in ("header", "stacks", "symbols", "events", "end"):
+            damaged, offset = smc.flipped(self.golden.read_bytes(), kind)
+            path.write_bytes(damaged)
+            done = self.run_stackmap("inspect", "--verify", path, code=1)
+            self.assertRegex(done.stderr, rf"not sound: {re.escape(str(path))}: block \d+ \({kind}\) at byte {offset}: wrong checksum")
+        # A block that is whole, and lacks.
+        kept = [b.bytes() for b in smc.blocks(self.golden.read_bytes()) if b.kind != smc.KINDS["stacks"]]
+        path.write_bytes(b"".join(kept))
+        done = self.run_stackmap("inspect", "--verify", path, code=1)
+        self.assertRegex(done.stderr, r"block \d+ at byte \d+: 1 blocks are missing there")
 
     def test_a_capture_without_its_end(self):
         path = self.dir / "x.smc"

@@ -92,6 +92,20 @@ TEST_CASE("an imported capture tells what its trace says", "[losses]") {
   CHECK(text.find("other counters") == std::string::npos);
 }
 
+TEST_CASE("a copy tells what was lost before it and what it leaves out", "[losses]") {
+  Ledger ledger;
+  for (const char* name : {"events_lost", "stacks_missing", "strings_missing", "bad_blocks", "missing_blocks",
+                           "skipped_bytes", "torn_bytes", "unfinished_files", "missing_segments"}) {
+    ledger.set(std::string("recover.") + name, 1);
+  }
+  ledger.set("copy.left_out", 1234);
+  const std::string text = test::written([&](TextWriter& out) { write_losses(ledger, out); });
+  CHECK(text.find("1  events that were in damaged or missing blocks when the capture was recovered\n") !=
+        std::string::npos);
+  CHECK(text.find("1,234  events of other times, which this copy leaves out\n") != std::string::npos);
+  CHECK(text.find("other counters") == std::string::npos);
+}
+
 TEST_CASE("the rest is in words where it is not nought, and unknown names are kept", "[losses]") {
   Ledger ledger;
   ledger.set("event.any.hits", 5);

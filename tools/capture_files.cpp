@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which files a command's inputs mean.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "options.h"
+
+namespace stackmap {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kEnding = ".smc";
+constexpr size_t kSegmentDigits = 6;  // at least
+
+bool is_segment_number(std::string_view text) {
+  return text.size() >= kSegmentDigits && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// The .smc files of a folder whose names `fits`, in order.
+template <typename Fits>
+Result<std::vector<std::string>> files_in(const fs::path& folder, const Fits& fits) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename();
+    if (name.ends_with(kEnding) && fits(std::string_view(name).substr(0, name.size() - kEnding.size()))) {
+      files.push_back(it->path());
+    }
+  }
+  if (error) {
+    return errno_error_of(error.value(), "cannot read the folder " + folder.string());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+// NAME-000001.smc ...; none if there are none.
+std::vector<std::string> segments_of(const std::string& base) {
+  const fs::path path(base);
+  const std::string start = path.filename().string() + "-";
+  auto files = files_in(path.has_parent_path() ? path.parent_path() : fs::path("."), [&](std::string_view name) {
+    return name.starts_with(start) && is_segment_number(name.substr(start.size()));
+  });
+  if (!files) {
+    return {};
+  }
+  if (!path.has_parent_path()) {
+    for (std::string& file : *files) {
+      file = fs::path(file).filename();
+    }
+  }
+  return std::move(files).value();
+}
+
+Result<std::vector<std::string>> files_of(const std::string& input) {
+  std::error_code ignored;
+  if (fs::is_directory(input, ignored)) {
+    STACKMAP_TRY_VALUE(files, files_in(input, [](std::string_view) { return true; }));
+    if (files.empty()) {
+      return make_error(ErrorKind::kNotFound, "the folder " + input + " has no .smc file");
+    }
+    return files;
+  }
+  std::vector<std::string> files = {input};
+  if (::access(input.c_str(), F_OK) == 0 && !input.ends_with(".map")) {
+    return files;
+  }
+  const std::string base = capture_base(input);
+  if (::access((base + ".smc").c_str(), F_OK) == 0) {
+    files = {base + ".smc"};
+  } else if (auto segments = segments_of(base); !segments.empty()) {
+    files = std::move(segments);
+  }
+  return files;
+}
+
+// Every file of a capture stays open.
+void allow_open_files(size_t count) {
+  constexpr size_t kOthers = 64;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < count + kOthers) {
+    limit.rlim_cur = std::min<rlim_t>(count + kOthers, limit.rlim_max);
+    // Where it cannot be, opening says so.
+    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> capture_files(const Inputs& inputs) {
+  std::vector<std::string> files;
+  for (const std::string& input : inputs) {
+    STACKMAP_TRY_VALUE(more, files_of(input));
+    files.insert(files.end(), more.begin(), more.end());
+  }
+  allow_open_files(files.size());
+  return files;
+}
+
+}  // namespace stackmap
