@@ -46,10 +46,13 @@ struct Capture::State {
   Ledger ledger;
   Damage damage;
   uint64_t events = 0;
+  uint64_t table_bytes = 0;   // of the tables so far, decompressed
+  uint64_t table_stored = 0;  // and as they are stored
   // The blocks that are found damaged when they are read; each is counted once.
   std::vector<bool> counted;
 
   Result<void> read_table(const FoundBlock& block);
+  Result<void> check_size(const FoundBlock& block);
   void take_stack(Cookie cookie, std::span<const uint64_t> frames);
   void count_damage(size_t block, const Error& error, uint64_t events_lost);
   void read_tables();
@@ -76,6 +79,21 @@ void Capture::State::take_stack(Cookie cookie, std::span<const uint64_t> frames)
   }
 }
 
+Result<void> Capture::State::check_size(const FoundBlock& block) {
+  const uint64_t bytes = table_bytes + block.header.raw_bytes;
+  const uint64_t stored = table_stored + block.header.stored_bytes;
+  if (bytes > table_limit(stored)) {
+    return make_error(
+        ErrorKind::kCorrupt,
+        fmt::format("block at byte {}: it takes the tables to {} bytes, which is more than the {} stored ones "
+                    "can be meant to hold",
+                    block.offset, bytes, stored));
+  }
+  table_bytes = bytes;
+  table_stored = stored;
+  return {};
+}
+
 Result<void> Capture::State::read_table(const FoundBlock& block) {
   const BlockHeader& header = block.header;
   const auto kind = static_cast<BlockKind>(header.kind);
@@ -98,6 +116,7 @@ Result<void> Capture::State::read_table(const FoundBlock& block) {
       ++damage.unknown_blocks;
       return {};
   }
+  STACKMAP_TRY(check_size(block));
   STACKMAP_TRY_VALUE(payload, reader->payload(block));
   switch (kind) {
     case BlockKind::kHeader:
@@ -251,6 +270,12 @@ Result<std::vector<CapturedStack>> Capture::counted_stacks() const {
 const KernelSymbol* Capture::symbol(uint64_t address) const {
   const auto it = state_->symbols.find(address);
   return it == state_->symbols.end() ? nullptr : &it->second;
+}
+
+void Capture::for_each_symbol(const std::function<void(uint64_t, const KernelSymbol&)>& callback) const {
+  for (const auto& [address, symbol] : state_->symbols) {
+    callback(address, symbol);
+  }
 }
 
 std::string Capture::symbol_text(uint64_t address) const {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A capture, read. open() reads every table (event types, stacks, symbols, tasks, strings, ledger) and checks every
 // block header; the events themselves are read when they are asked for, block by block. Memory follows the tables, not
-// the events.
+// the events, and never exceeds memory_bound(): a table whose contents would take the tables above table_limit() is
+// dropped as a damaged block.
 //
 // Damage is never fatal as long as the file is a capture at all: a damaged block is skipped, a torn tail is the end,
 // and damage() says what was dropped. An event whose stack went with a damaged block has a cookie that stack() does not
@@ -77,6 +78,13 @@ class Capture {
   // kCorrupt if it is no capture, or of a later major version; kFailed if it cannot be read.
   static Result<Capture> open(const std::string& path);
   static Result<Capture> open(std::unique_ptr<ReadableFile> file);
+  // Bytes that the tables may have when they are decompressed, by their bytes as stored: far above what tables compress
+  // to, so that a few bytes cannot ask for much memory.
+  static constexpr uint64_t table_limit(uint64_t stored) { return (uint64_t{4} << 20) + 64 * stored; }
+  // Most memory that a capture of so many bytes takes, and reading its events, in bytes.
+  static constexpr uint64_t memory_bound(uint64_t file_bytes) {
+    return (uint64_t{512} << 20) + 64 * table_limit(file_bytes) + 16 * file_bytes;
+  }
   Capture(Capture&&) noexcept;
   Capture& operator=(Capture&&) noexcept;
   ~Capture();
@@ -95,6 +103,8 @@ class Capture {
   Result<std::vector<CapturedStack>> counted_stacks() const;
   // The name of a kernel return address as it was when the capture was taken; null if it carries none.
   const KernelSymbol* symbol(uint64_t address) const;
+  // Every address that the capture names, in no order.
+  void for_each_symbol(const std::function<void(uint64_t address, const KernelSymbol&)>& callback) const;
   // "name+0xoff/0xsize [module]" of it; "0x..." where there is no name.
   std::string symbol_text(uint64_t address) const;
   const TaskTable& tasks() const;
