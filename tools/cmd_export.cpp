@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "commands.h"
 #include "exit_code.h"
+#include "name_options.h"
 #include "options.h"
 #include "output.h"
 #include "report/folded.h"
@@ -20,12 +21,14 @@ struct Options {
   bool force = false;
   FilterOptions filter;
   WeightOptions weight;
+  NameOptions names;
   FoldedOptions folded;
 };
 
 Result<int> export_capture(const Options& options) {
   STACKMAP_TRY_VALUE(capture, open_capture(options.inputs));
-  STACKMAP_TRY_VALUE(made, make_profile(capture, options.filter, options.weight));
+  STACKMAP_TRY_VALUE(names, options.names.open(capture));
+  STACKMAP_TRY_VALUE(made, make_profile(capture, options.filter, options.weight, names.get()));
   FoldedSummary summary;
   STACKMAP_TRY(write_output(options.output, options.force, [&](TextWriter& out) -> Result<void> {
     summary = write_folded(made.profile, options.folded, out);
@@ -51,6 +54,7 @@ void add_export(CLI::App& app, Action& action) {
   command->add_flag("--force", options->force, "Replace the file if it exists");
   options->filter.add_to(*command);
   options->weight.add_to(*command);
+  options->names.add_to(*command);
   command->add_flag("--kernel-suffix", options->folded.kernel_suffix, "End kernel functions in _[k]");
   command->callback([&action, options] { action = [options] { return export_capture(*options); }; });
 }

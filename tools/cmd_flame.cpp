@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "commands.h"
 #include "exit_code.h"
+#include "name_options.h"
 #include "options.h"
 #include "output.h"
 #include "report/flame_svg.h"
@@ -22,6 +23,7 @@ struct Options {
   bool force = false;
   FilterOptions filter;
   WeightOptions weight;
+  NameOptions names;
   FlameOptions flame;
 };
 
@@ -32,7 +34,8 @@ Result<int> flame(const Options& options) {
   if (!options.force && !output.empty() && output != "-") {
     STACKMAP_TRY(refuse_existing(output));
   }
-  STACKMAP_TRY_VALUE(made, make_profile(capture, options.filter, options.weight));
+  STACKMAP_TRY_VALUE(names, options.names.open(capture));
+  STACKMAP_TRY_VALUE(made, make_profile(capture, options.filter, options.weight, names.get()));
   if (!options.title.empty()) {
     made.profile.title = options.title;
   }
@@ -62,6 +65,7 @@ void add_flame(CLI::App& app, Action& action) {
   command->add_flag("--force", options->force, "Replace the file if it exists");
   options->filter.add_to(*command);
   options->weight.add_to(*command);
+  options->names.add_to(*command);
   command->add_option("--title", options->title, "Title; by default the capture's name");
   command->add_flag("--icicle", options->flame.icicle, "Root at the top");
   command->add_option("--width", options->flame.width, "Width in pixels")

@@ -9,8 +9,10 @@
 #include "capture/map_file.h"
 #include "commands.h"
 #include "exit_code.h"
+#include "name_options.h"
 #include "options.h"
 #include "output.h"
+#include "report/event_source.h"
 
 namespace stackmap {
 
@@ -18,6 +20,7 @@ namespace {
 
 struct Options {
   Inputs inputs;
+  NameOptions names;
   std::string output;
   std::string format = "text";
   uint32_t generation = 0;  // 0: all of them, or the last one where a format holds only one
@@ -41,7 +44,9 @@ Result<int> map(const Options& options) {
     STACKMAP_TRY(refuse_terminal(options.output, "a map in this format"));
   }
   STACKMAP_TRY_VALUE(capture, open_capture(options.inputs));
-  const auto symbol_text = [&](uint64_t address) { return capture.symbol_text(address); };
+  STACKMAP_TRY_VALUE(names, options.names.open(capture));
+  const CaptureSource source(capture, names.get());
+  const auto symbol_text = [&](uint64_t address) { return source.symbol_text(address); };
   STACKMAP_TRY(write_output(options.output, options.force, [&](TextWriter& out) -> Result<void> {
     if (options.format == "text") {
       return write_text(capture, options.generation, symbol_text, out);
@@ -63,6 +68,7 @@ void add_map(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("map", "Every stack with its cookie, in the kernel's stack_map text");
   add_input(*command, options->inputs);
+  options->names.add_to(*command);
   command
       ->add_option("--format", options->format,
                    "text; bin: frames as addresses, for programs (map_binary.h reads it); or json")

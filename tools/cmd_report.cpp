@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "exit_code.h"
+#include "name_options.h"
 #include "options.h"
 #include "output.h"
 #include "report/losses.h"
@@ -17,6 +18,7 @@ struct Options {
   Inputs inputs;
   FilterOptions filter;
   WeightOptions weight;
+  NameOptions names;
   TableOptions table;
   bool only_stacks = false;
   bool only_functions = false;
@@ -25,7 +27,8 @@ struct Options {
 
 Result<int> report(const Options& options) {
   STACKMAP_TRY_VALUE(capture, open_capture(options.inputs));
-  STACKMAP_TRY_VALUE(made, make_profile(capture, options.filter, options.weight));
+  STACKMAP_TRY_VALUE(names, options.names.open(capture));
+  STACKMAP_TRY_VALUE(made, make_profile(capture, options.filter, options.weight, names.get()));
   TableOptions table = options.table;
   table.stacks = !options.only_functions;
   table.functions = !options.only_stacks;
@@ -49,6 +52,7 @@ void add_report(CLI::App& app, Action& action) {
   add_input(*command, options->inputs);
   options->filter.add_to(*command);
   options->weight.add_to(*command);
+  options->names.add_to(*command);
   command->add_option("--limit", options->table.limit, "Stacks and functions to show; 0: all")->capture_default_str();
   command->add_option("--frames", options->table.max_frames, "Frames to show of a stack; 0: all")
       ->capture_default_str();

@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "exit_code.h"
+#include "name_options.h"
 #include "options.h"
 #include "output.h"
 #include "report/event_source.h"
@@ -16,11 +17,16 @@ namespace {
 struct Options {
   Inputs inputs;
   FilterOptions filter;
+  NameOptions names;
   ScriptOptions script;
 };
 
 Result<int> script(const Options& options) {
+  if (options.names.asked() && !options.script.resolve) {
+    return make_error(ErrorKind::kUsage, "names are printed with --resolve alone");
+  }
   STACKMAP_TRY_VALUE(capture, open_capture(options.inputs));
+  STACKMAP_TRY_VALUE(names, options.names.open(capture));
   ScriptOptions script_options = options.script;
   STACKMAP_TRY_VALUE(filter, options.filter.filter(capture));
   script_options.filter = std::move(filter);
@@ -30,7 +36,7 @@ Result<int> script(const Options& options) {
       generations.insert(stack.cookie.generation());
     }
   }
-  const CaptureSource source(capture);
+  const CaptureSource source(capture, names.get());
   STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
     STACKMAP_TRY(write_script(source, script_options, out));
     return {};
@@ -46,6 +52,7 @@ void add_script(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("script", "The events as text, as ftrace prints them");
   add_input(*command, options->inputs);
   options->filter.add_to(*command);
+  options->names.add_to(*command);
   command->add_flag("--resolve", options->script.resolve, "Print stacks in place of their cookies");
   command->callback([&action, options] { action = [options] { return script(*options); }; });
 }

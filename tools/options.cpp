@@ -137,10 +137,10 @@ AggregateOptions WeightOptions::aggregate_options() const {
   return options;
 }
 
-Result<Aggregate> make_profile(const Capture& capture, const FilterOptions& filter_options,
-                               const WeightOptions& weight) {
+Result<Aggregate> make_profile(const Capture& capture, const FilterOptions& filter_options, const WeightOptions& weight,
+                               const LentNames* names) {
   STACKMAP_TRY_VALUE(filter, filter_options.filter(capture));
-  const CaptureSource source(capture);
+  const CaptureSource source(capture, names);
   STACKMAP_TRY_VALUE(made, aggregate(source, filter, weight.aggregate_options()));
   made.profile.title = capture_base(capture.name());
   made.profile.losses = one_line_summary(capture.ledger());

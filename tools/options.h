@@ -11,6 +11,7 @@
 #include "capture/capture.h"
 #include "report/aggregate.h"
 #include "report/filter.h"
+#include "symbolize/lent_names.h"
 
 namespace stackmap {
 
@@ -54,7 +55,8 @@ struct WeightOptions {
   AggregateOptions aggregate_options() const;
 };
 
-// A profile of a capture, with its title and losses.
-Result<Aggregate> make_profile(const Capture& capture, const FilterOptions& filter, const WeightOptions& weight);
+// A profile of a capture, with its title and losses. `names` names what the capture does not; may be null.
+Result<Aggregate> make_profile(const Capture& capture, const FilterOptions& filter, const WeightOptions& weight,
+                               const LentNames* names = nullptr);
 
 }  // namespace stackmap

@@ -27,11 +27,14 @@ BlockReader::~BlockReader() {
 // The offset of the next bytes that look like the start of a block, at or after `from`; the file's size if there are
 // none.
 uint64_t BlockReader::find_next(uint64_t from) const {
+  // Small at first: where starts of blocks lie close together, each search is a short one.
+  constexpr size_t kFirstWindow = 4096;
   constexpr size_t kWindow = size_t{1} << 20;
+  size_t ahead = kFirstWindow;
   const std::string_view needle(reinterpret_cast<const char*>(kBlockStart.data()), kBlockStart.size());
   std::string window;
   while (from < file_.size()) {
-    window.resize(std::min<uint64_t>(kWindow, file_.size() - from));
+    window.resize(std::min<uint64_t>(ahead, file_.size() - from));
     const auto n = file_.read_at(from, std::as_writable_bytes(std::span(window)));
     if (!n || *n < needle.size()) {
       break;
@@ -42,6 +45,7 @@ uint64_t BlockReader::find_next(uint64_t from) const {
     }
     // The start may lie across the end of the window.
     from += *n - needle.size() + 1;
+    ahead = std::min(ahead * 4, kWindow);
   }
   return file_.size();
 }
@@ -123,6 +127,11 @@ Result<std::span<const std::byte>> BlockReader::payload(const FoundBlock& block)
   }
   if (crc32c(bytes_of(stored_)) != block.header.payload_crc) {
     return bad("wrong checksum");
+  }
+  // Room is made only for a frame that does not itself say another size.
+  const auto says = ZSTD_getFrameContentSize(stored_.data(), stored_.size());
+  if (says == ZSTD_CONTENTSIZE_ERROR || (says != ZSTD_CONTENTSIZE_UNKNOWN && says != block.header.raw_bytes)) {
+    return bad("its contents do not decompress to the size it says");
   }
   raw_.resize(block.header.raw_bytes);
   const size_t raw = ZSTD_decompressDCtx(zstd_, raw_.data(), raw_.size(), stored_.data(), stored_.size());

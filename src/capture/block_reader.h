@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the good blocks of a file, whatever happened to it, and reads their payloads. Allocates at most kMaxRawBlock
-// plus the stored size of one block, and never more than the file's size for what is stored.
+// Finds the good blocks of a file, whatever happened to it, and reads their payloads. Bytes are not trusted: for a
+// payload it allocates at most kMaxRawBlock, and what is stored of it, which is never more than the file; for the
+// search 1 MiB; for the list of blocks kIndexFactor bytes for each byte of the file (a header has 80).
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,8 @@ struct ScanFaults {
 
 class BlockReader {
  public:
+  static constexpr uint64_t kIndexFactor = 6;
+
   explicit BlockReader(const ReadableFile& file);
   ~BlockReader();
   BlockReader(const BlockReader&) = delete;

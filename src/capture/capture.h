@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A capture, read. open() reads every table (event types, stacks, symbols, tasks, strings, ledger) and checks every
 // block header; the events themselves are read when they are asked for, block by block. Memory follows the tables, not
-// the events.
+// the events, and never exceeds memory_bound() a file: a table whose contents would take the tables above table_limit()
+// is dropped as a damaged block.
 //
 // The segments of one recording, each a file, are joined into one capture, in the order of their numbers. Strings have
 // ids of the joined capture, tasks are merged in time, ledgers are added up (but `map.*`, a state: the last one's). A
@@ -103,6 +104,13 @@ class Capture {
   // none; kCorrupt if two of them contradict each other. One file may be anything that open() takes.
   static Result<Capture> open(const std::vector<std::string>& paths);
   static Result<Capture> open(std::vector<std::unique_ptr<ReadableFile>> files);
+  // Bytes that the tables of a file may have when they are decompressed, by their bytes as stored: far above what tables
+  // compress to, so that a few bytes cannot ask for much memory.
+  static constexpr uint64_t table_limit(uint64_t stored) { return (uint64_t{4} << 20) + 64 * stored; }
+  // Most memory that a capture of so many bytes takes, and reading its events, in bytes.
+  static constexpr uint64_t memory_bound(uint64_t file_bytes) {
+    return (uint64_t{512} << 20) + 64 * table_limit(file_bytes) + 16 * file_bytes;
+  }
   Capture(Capture&&) noexcept;
   Capture& operator=(Capture&&) noexcept;
   ~Capture();

@@ -68,7 +68,22 @@ void CapturePart::count_damage(size_t block, const Error& error, uint64_t events
   }
 }
 
+// The tables of a file may not become larger than tables compress.
+Result<void> CapturePart::check_size(const FoundBlock& block) {
+  const uint64_t bytes = table_bytes_ + block.header.raw_bytes;
+  const uint64_t stored = table_stored_ + block.header.stored_bytes;
+  if (bytes > Capture::table_limit(stored)) {
+    return make_error(ErrorKind::kCorrupt, fmt::format("it takes the tables to {} bytes, which is more than the {} "
+                                                       "stored ones can be meant to hold",
+                                                       bytes, stored));
+  }
+  table_bytes_ = bytes;
+  table_stored_ = stored;
+  return {};
+}
+
 Result<void> CapturePart::read_header(BlockReader& reader, const FoundBlock& block) {
+  STACKMAP_TRY(check_size(block));
   STACKMAP_TRY_VALUE(payload, reader.payload(block));
   has_header_ = true;
   return decode_info(payload, block.header.count, info_);
@@ -144,6 +159,7 @@ void CapturePart::take_tasks(CaptureTables& tables) {
 
 Result<void> CapturePart::read_table(BlockReader& reader, const FoundBlock& block, CaptureTables& tables) {
   const BlockHeader& header = block.header;
+  STACKMAP_TRY(check_size(block));
   STACKMAP_TRY_VALUE(payload, reader.payload(block));
   switch (static_cast<BlockKind>(header.kind)) {
     case BlockKind::kEventTypes: {

@@ -99,6 +99,7 @@ class CapturePart {
   void take_stack(Cookie cookie, std::span<const uint64_t> frames, CaptureTables& tables);
   void take_symbol(uint64_t address, KernelSymbol symbol, CaptureTables& tables) const;
   void take_tasks(CaptureTables& tables);
+  Result<void> check_size(const FoundBlock& block);
   void count_damage(size_t block, const Error& error, uint64_t events_lost);
   Event translate(const Event& event, const EventLayout& layout);
 
@@ -113,6 +114,8 @@ class CapturePart {
   Damage damage_;
   uint64_t events_ = 0;
   uint64_t end_events_ = 0;
+  uint64_t table_bytes_ = 0;   // of the tables so far, decompressed
+  uint64_t table_stored_ = 0;  // and as they are stored
   TaskTable tasks_;
   std::unordered_map<uint64_t, uint64_t> string_ids_;  // own -> the capture's, where there are several files
   size_t first_frame_ = 0;                             // of the file's own in the stack table

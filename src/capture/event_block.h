@@ -88,9 +88,13 @@ class EventBlockEncoder {
   size_t field_bytes_ = 0;    // estimate for bytes()
 };
 
-// Reads one block. Memory is bounded by the payload.
+// Reads one block. The bytes are not trusted: it allocates at most kMemoryBase, which is room for every CPU up to
+// kMaxBlockCpu, for the columns of every type, and for a fallback of 65,536 frames; and kMemoryFactor bytes for each
+// byte of the payload, for the slots that it lists.
 class EventBlockDecoder {
  public:
+  static constexpr size_t kMemoryBase = size_t{16} << 20;
+  static constexpr size_t kMemoryFactor = 6;
   using FieldCount = std::function<size_t(uint16_t type)>;  // of a type; 0 for an unknown one
 
   // Calls `callback` for every event; it returns false to stop. `generation` and `count` are the block header's.

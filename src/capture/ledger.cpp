@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/ledger.h"
 
-#include <algorithm>
-
 namespace stackmap {
 
-namespace {
-
-auto find_in(auto& entries, std::string_view name) {
-  return std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.first == name; });
+const uint64_t* Ledger::find(std::string_view name) const {
+  const auto it = index_.find(name);
+  return it == index_.end() ? nullptr : &entries_[it->second].second;
 }
 
-}  // namespace
-
 void Ledger::set(std::string name, uint64_t value) {
-  const auto it = find_in(entries_, name);
-  if (it != entries_.end()) {
-    it->second = value;
+  const auto [it, is_new] = index_.try_emplace(std::move(name), entries_.size());
+  if (is_new) {
+    entries_.emplace_back(it->first, value);
   } else {
-    entries_.emplace_back(std::move(name), value);
+    entries_[it->second].second = value;
   }
 }
 
@@ -27,12 +22,12 @@ void Ledger::add(std::string_view name, uint64_t value) {
 }
 
 uint64_t Ledger::get(std::string_view name) const {
-  const auto it = find_in(entries_, name);
-  return it == entries_.end() ? 0 : it->second;
+  const uint64_t* const value = find(name);
+  return value == nullptr ? 0 : *value;
 }
 
 bool Ledger::has(std::string_view name) const {
-  return find_in(entries_, name) != entries_.end();
+  return find(name) != nullptr;
 }
 
 }  // namespace stackmap

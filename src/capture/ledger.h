@@ -3,9 +3,12 @@
 // documented in FORMAT.md; unknown names are kept and shown.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,7 +27,14 @@ class Ledger {
   bool empty() const { return entries_.empty(); }
 
  private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+  };
+  const uint64_t* find(std::string_view name) const;
+
   std::vector<std::pair<std::string, uint64_t>> entries_;
+  std::unordered_map<std::string, size_t, Hash, std::equal_to<>> index_;  // in entries_
 };
 
 }  // namespace stackmap

@@ -6,6 +6,9 @@
 //    => schedule+0x48/0xc0
 //    => schedule_timeout+0x1c/0x30
 //
+// What is parsed is not trusted: it takes at most kMapFileMemoryBase and kMapFileMemoryFactor bytes for each byte of
+// the text, whatever depth it claims.
+//
 // Frames are innermost first. `ref` saturates at 2147483647 (INT_MAX), as the kernel's does. Pure functions:
 // thread-safe.
 #pragma once
@@ -32,6 +35,9 @@ void write_map_file(std::span<const CapturedStack> stacks, const std::function<s
 // The map file of a capture: every stack with its count and its names. Fails if the capture cannot be read; writes that
 // failed are reported by out.flush().
 Result<void> write_map_of(const Capture& capture, TextWriter& out);
+
+inline constexpr size_t kMapFileMemoryBase = size_t{64} << 10;
+inline constexpr size_t kMapFileMemoryFactor = 32;
 
 struct MapFileRecord {
   Cookie cookie;

@@ -146,6 +146,10 @@ void encode_event_type(const EventType& type, std::string& out) {
 }
 
 Result<void> decode_event_types(Bytes payload, uint32_t count, std::vector<EventType>& types) {
+  std::vector<bool> known(kMaxEventTypes);
+  for (const EventType& type : types) {
+    known[type.id] = true;
+  }
   return each(payload, count, "event types", [&](ByteReader& reader) {
     EventType type;
     const uint64_t id = reader.varint();
@@ -153,7 +157,7 @@ Result<void> decode_event_types(Bytes payload, uint32_t count, std::vector<Event
     type.category = reader.counted_text();
     type.name = reader.counted_text();
     const uint64_t fields = reader.varint();
-    if (id > 4095 || fields > 16) {
+    if (id >= kMaxEventTypes || fields > 16) {
       return false;
     }
     for (uint64_t i = 0; i < fields; ++i) {
@@ -168,7 +172,10 @@ Result<void> decode_event_types(Bytes payload, uint32_t count, std::vector<Event
     if (!reader.ok()) {
       return false;
     }
-    types.push_back(std::move(type));
+    if (!known[id]) {
+      known[id] = true;
+      types.push_back(std::move(type));
+    }
     return true;
   });
 }
@@ -299,9 +306,10 @@ Result<void> decode_ledger(Bytes payload, uint32_t count, Ledger& ledger) {
   return each(payload, count, "counters", [&](ByteReader& reader) {
     std::string name(reader.counted_text());
     const uint64_t value = reader.varint();
-    if (reader.ok()) {
-      ledger.set(std::move(name), value);
+    if (!reader.ok() || (ledger.entries().size() >= kMaxLedgerEntries && !ledger.has(name))) {
+      return false;
     }
+    ledger.set(std::move(name), value);
     return true;
   });
 }

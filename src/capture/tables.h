@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The payloads of the table blocks (FORMAT.md sections 2 and 3), each way. Encoders append to a payload; decoders
 // return kCorrupt when the bytes contradict the format, and then what they filled so far is good.
+//
+// Decoders do not trust their bytes: each allocates at most kTableMemoryBase and kTableMemoryFactor bytes for each byte
+// of the payload, the lists that it fills included. A list of event types never has more than kMaxEventTypes, a ledger
+// never more than kMaxLedgerEntries: more are kCorrupt.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +26,16 @@ namespace stackmap {
 
 using Bytes = std::span<const std::byte>;
 
+inline constexpr size_t kTableMemoryBase = size_t{16} << 20;
+inline constexpr size_t kTableMemoryFactor = 64;
+inline constexpr size_t kMaxEventTypes = 4096;
+inline constexpr size_t kMaxLedgerEntries = 131072;
+
 void encode_info(const CaptureInfo& info, std::string& out, uint32_t& count);
 Result<void> decode_info(Bytes payload, uint32_t count, CaptureInfo& info);
 
 void encode_event_type(const EventType& type, std::string& out);
+// A type whose number is in `types` already is left out: the first one counts.
 Result<void> decode_event_types(Bytes payload, uint32_t count, std::vector<EventType>& types);
 
 void encode_string(uint64_t id, std::string_view text, std::string& out);

@@ -31,7 +31,8 @@ struct KernelSymbol {
 };
 
 // The inverse of text(): what the kernel's "%pS" and "%pB" give. Text that is no such symbol (a bare address, a name
-// alone) is an unknown one.
+// alone) is an unknown one. Allocates at most kSymbolMemoryFactor bytes for each byte of the text, and 256.
+inline constexpr size_t kSymbolMemoryFactor = 4;
 KernelSymbol parse_kernel_symbol(std::string_view text);
 
 // How an address came to be a frame. A return address is looked up as address - 1, so that a call which ends a function

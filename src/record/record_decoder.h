@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ring bytes -> Sample, or the reason why not. The bytes are not trusted: any input gives one or the other.
+// Ring bytes -> Sample, or the reason why not. The bytes are not trusted: any input gives one or the other,
+// and the decoder holds at most kMemoryFactor bytes for each byte of the longest record: the frames, and while their
+// room grows the old room too.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +27,7 @@ std::string_view reject_name(Reject reason);
 // Not thread-safe: one decoder a reader thread.
 class RecordDecoder {
  public:
+  static constexpr size_t kMemoryFactor = 4;
   // Decodes one record into `sample`, whose views point into `bytes` and into the decoder and are valid until the next
   // call. `bytes` may be longer than the record (perf pads it). On a rejection `sample` is unspecified.
   std::optional<Reject> decode(std::span<const std::byte> bytes, uint32_t cpu, Sample& sample);

@@ -9,7 +9,8 @@
 // itself, else ftrace. Types have one string field without a name: the event's text. What does not begin with "name: "
 // is ftrace:function ("function <-caller") or ftrace:text. Frames get made-up addresses (frame_names.h).
 //
-// Memory follows the trace: about its size again. Not thread-safe.
+// Memory follows the trace: about its size again, and for text that is made to take as much as it can at most
+// kMemoryBase and kMemoryFactor bytes for each byte of trace and maps. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +53,8 @@ struct ImportCounts {
 
 class FtraceImport {
  public:
+  static constexpr size_t kMemoryBase = size_t{1} << 20;
+  static constexpr size_t kMemoryFactor = 64;
   // A stack with more frames is refused in a map, and cut in a trace.
   static constexpr size_t kMaxDepth = 4096;
   // A longer line is not understood: the kernel's are shorter than 8 KiB.

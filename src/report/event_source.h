@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "capture/capture.h"
+#include "symbolize/lent_names.h"
 
 namespace stackmap {
 
@@ -30,15 +31,23 @@ class EventSource {
   virtual Result<void> for_each_event(const std::function<bool(const Event&)>& callback) const = 0;
 };
 
-// A capture as a source. The capture must outlive it.
+// A capture as a source, with names for what it does not name itself, or null. Both must outlive it.
 class CaptureSource final : public EventSource {
  public:
-  explicit CaptureSource(const Capture& capture) : capture_(capture) {}
+  explicit CaptureSource(const Capture& capture, const LentNames* names = nullptr) : capture_(capture), names_(names) {}
   const std::vector<EventType>& event_types() const override { return capture_.event_types(); }
   std::string_view string(uint64_t id) const override { return capture_.string(id); }
   std::span<const uint64_t> stack(Cookie cookie) const override { return capture_.stack(cookie); }
-  const KernelSymbol* symbol(uint64_t address) const override { return capture_.symbol(address); }
-  std::string symbol_text(uint64_t address) const override { return capture_.symbol_text(address); }
+  const KernelSymbol* symbol(uint64_t address) const override {
+    const KernelSymbol* const own = capture_.symbol(address);
+    const KernelSymbol* const lent =
+        (own == nullptr || !own->known()) && names_ != nullptr ? names_->find(address) : nullptr;
+    return lent != nullptr ? lent : own;
+  }
+  std::string symbol_text(uint64_t address) const override {
+    const KernelSymbol* const named = symbol(address);
+    return (named != nullptr ? *named : KernelSymbol{}).text(address);
+  }
   const TaskTable& tasks() const override { return capture_.tasks(); }
   uint32_t page_size() const override { return capture_.info().host.page_size; }
   Result<void> for_each_event(const std::function<bool(const Event&)>& callback) const override {
@@ -47,6 +56,7 @@ class CaptureSource final : public EventSource {
 
  private:
   const Capture& capture_;
+  const LentNames* names_;
 };
 
 }  // namespace stackmap

@@ -20,6 +20,7 @@
 //
 // A snapshot: programs and modules that come later are not in it; load again. Once made it is not changed, so any
 // number of threads may use one. Memory: 16 bytes a symbol and the names, once each address; 5 MB for 122,000 lines.
+// While a text is read, which is not trusted, at most kMemoryBase and kMemoryFactor bytes for each byte of it.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +50,8 @@ class Kallsyms : public KernelNamer {
   static constexpr size_t kMaxLine = 1024;
   // Most that is read of a file; a larger one is an error (kFailed).
   static constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
+  static constexpr size_t kMemoryBase = size_t{8} << 20;
+  static constexpr size_t kMemoryFactor = 16;
   static constexpr uint64_t kBpfReach = 64 << 10;
   static constexpr uint64_t kModulePage = 4096;
 

@@ -6,17 +6,27 @@
 #include <string>
 
 #include "capture/capture.h"
+#include "fuzz/allocation_bound.h"
 #include "recorder/ftrace_import.h"
 #include "support/faulty_file.h"
 
 using namespace stackmap;
+
+namespace {
+
+Result<FtraceImport> read_within_bound(const NamedText& trace, std::span<const NamedText> maps, size_t size) {
+  const stackmap_test::AllocationBound bound(FtraceImport::kMemoryBase + FtraceImport::kMemoryFactor * size);
+  return FtraceImport::read(trace, maps);
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const size_t mark = text.find("%%%\n");
   const NamedText trace{"trace", text.substr(0, mark)};
   const NamedText maps[] = {{"map", mark == std::string::npos ? "" : text.substr(mark + 4)}};
-  const auto import = FtraceImport::read(trace, maps);
+  const auto import = read_within_bound(trace, maps, size);
   if (!import) {
     return 0;
   }

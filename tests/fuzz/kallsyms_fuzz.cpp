@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "fuzz/allocation_bound.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/kallsyms_parser.h"
 
@@ -34,6 +35,11 @@ void check_address(const Kallsyms& whole, const Kallsyms& pieces, uint64_t addre
   }
 }
 
+Result<Kallsyms> parse_within_bound(std::string_view text) {
+  const stackmap_test::AllocationBound bound(Kallsyms::kMemoryBase + Kallsyms::kMemoryFactor * text.size());
+  return Kallsyms::parse(text);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -42,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const size_t step = size_t{1} + data[0];
   const std::string_view text(reinterpret_cast<const char*>(data + 1), size - 1);
-  const auto whole = Kallsyms::parse(text);
+  const auto whole = parse_within_bound(text);
   KallsymsParser parser("kallsyms");
   for (size_t at = 0; at < text.size(); at += step) {
     require(parser.feed(text.substr(at, step)).ok());

@@ -11,6 +11,7 @@
 #include "base/crc32c.h"
 #include "capture/map_binary.h"
 #include "capture/map_binary_writer.h"
+#include "fuzz/allocation_bound.h"
 #include "support/report_fixture.h"
 
 using namespace stackmap;
@@ -29,6 +30,18 @@ void mend_checksums(std::string& bytes) {
   std::memcpy(bytes.data() + 60, &records, 4);
   const uint32_t head = crc32c(bytes_of(bytes).subspan(68, header - 68), crc32c(bytes_of(bytes).first(64)));
   std::memcpy(bytes.data() + 64, &head, 4);
+}
+
+// The installed reader promises to allocate nothing.
+void read_without_allocating(const std::string& bytes) {
+  const stackmap_test::AllocationBound bound(0);
+  stackmap_map_header header = {};
+  stackmap_map_cursor cursor = {0, 0, 0, 0};
+  stackmap_map_record record = {};
+  if (stackmap_map_open(bytes.data(), bytes.size(), &header) == 0) {
+    while (stackmap_map_next(bytes.data(), bytes.size(), &header, &cursor, &record) == 1) {
+    }
+  }
 }
 
 void read_and_write(const std::string& bytes) {
@@ -75,8 +88,10 @@ void read_and_write(const std::string& bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
+  read_without_allocating(bytes);
   read_and_write(bytes);
   mend_checksums(bytes);
+  read_without_allocating(bytes);
   read_and_write(bytes);
   return 0;
 }

@@ -5,9 +5,11 @@
 #include <string_view>
 
 #include "capture/map_file.h"
+#include "fuzz/allocation_bound.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const stackmap_test::AllocationBound bound(stackmap::kMapFileMemoryBase + stackmap::kMapFileMemoryFactor * size);
   const auto records = stackmap::parse_map_file(text, "fuzz");
   if (records) {
     size_t lines = 0;

@@ -4,11 +4,13 @@
 #include <cstdlib>
 #include <span>
 
+#include "fuzz/allocation_bound.h"
 #include "record/record_decoder.h"
 
 using namespace stackmap;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const stackmap_test::AllocationBound bound(RecordDecoder::kMemoryFactor * size);
   RecordDecoder decoder;
   Sample sample;
   const auto bytes = std::as_bytes(std::span(data, size));
