@@ -42,6 +42,7 @@ struct Options {
   uint32_t capacity = 16384;
   uint32_t max_depth = 0;
   double max_loss = -1;
+  bool no_cache = false;
   std::string control;
   bool quiet = false;
   bool verbose = false;
@@ -131,6 +132,9 @@ Result<CollectorOptions> collector_options(const Options& options) {
   collector.flush_ns = flush;
   collector.map_capacity = options.capacity;
   collector.max_depth = options.max_depth;
+  if (options.no_cache) {
+    collector.cache_entries = 0;
+  }
   collector.command = options.command;
   collector.verbose = options.verbose;
   collector.tool = "stackmap " STACKMAP_VERSION;
@@ -161,6 +165,9 @@ std::string command_line_of(const Options& options) {
   }
   if (options.max_depth != 0) {
     put("--max-depth", {std::to_string(options.max_depth)});
+  }
+  if (options.no_cache) {
+    words.emplace_back("--no-cache");
   }
   if (!options.command.empty()) {
     words.push_back("-- " + join(options.command));
@@ -265,6 +272,7 @@ void add_record(CLI::App& app, Action& action) {
       ->type_name("N")
       ->capture_default_str();
   command->add_option("--max-depth", options->max_depth, "Frames of a stack; 0: the kernel's limit")->type_name("N");
+  command->add_flag("--no-cache", options->no_cache, "Send every event in full, also those whose stacks are known");
   command->add_option("--flush", options->flush, "What a crash can cost at most")
       ->type_name("TIME")
       ->capture_default_str();

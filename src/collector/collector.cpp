@@ -20,12 +20,14 @@
 #include "collector/bpf_log.h"
 #include "collector/bpf_namer.h"
 #include "collector/bpf_session.h"
+#include "collector/cache_map.h"
 #include "collector/command.h"
 #include "collector/control_server.h"
 #include "collector/perf_ring.h"
 #include "collector/tracefs.h"
 #include "process/host.h"
 #include "process/task_table.h"
+#include "recorder/cookie_cache.h"
 #include "recorder/recorder.h"
 #include "stackmap/stack_map.h"
 
@@ -87,11 +89,13 @@ class Recording final : private ControlTarget {
   enum Source : uint32_t { kRing, kSignal, kFlush, kProgress, kDuration, kCommand, kControl };
 
   Result<void> make_namer();
+  Result<void> load_programs(uint32_t frames);
   Result<void> open_capture(uint32_t frames);
   Result<void> scan_tasks();
   Result<void> follow_targets();
   Result<void> watch(int fd, Source source);
   Result<void> drain();
+  Result<void> settle();
   Result<void> flush();
   Progress progress(const std::vector<KernelEventCounters>& kernel) const;
   Result<bool> handle(Source source);
@@ -113,6 +117,8 @@ class Recording final : private ControlTarget {
   std::unique_ptr<KernelNamer> namer_;
   std::unique_ptr<StackMap> map_;
   std::unique_ptr<BpfSession> bpf_;
+  std::unique_ptr<CacheMap> cache_map_;  // null: without the cookie cache
+  std::unique_ptr<CookieCache> cache_;   // likewise
   std::unique_ptr<PerfRing> ring_;
   std::unique_ptr<CaptureWriter> writer_;
   std::unique_ptr<Recorder> recorder_;
@@ -159,12 +165,39 @@ Result<void> Recording::open_capture(uint32_t frames) {
   }
   recorder_options.frames_asked = frames;
   recorder_options.namer = namer_.get();
+  recorder_options.cache = cache_.get();
   recorder_options.find_task = [](uint32_t tid, uint64_t time_ns) { return read_proc_task(tid, time_ns); };
   STACKMAP_TRY_VALUE(file, hooks_.open_file());
   STACKMAP_TRY_VALUE(
       writer, CaptureWriter::create(std::move(file), info, Recorder::event_types(recorder_options.any_events), {}));
   writer_ = std::move(writer);
   recorder_ = std::make_unique<Recorder>(std::move(recorder_options), *map_, *writer_);
+  return {};
+}
+
+Result<void> Recording::load_programs(uint32_t frames) {
+  BpfOptions bpf_options;
+  bpf_options.events = options_.events;
+  bpf_options.frames = frames;
+  bpf_options.narrowed = !options_.processes.empty() || !options_.threads.empty();
+  bpf_options.cache_entries = options_.cache_entries;
+  auto loaded = BpfSession::load(bpf_options);
+  if (!loaded && bpf_options.cache_entries != 0) {
+    // The cache asks more of the kernel: on arm64 atomic instructions with a result, which BPF has there from 5.18 on.
+    bpf_options.cache_entries = 0;
+    loaded = BpfSession::load(bpf_options);
+    if (loaded) {
+      hooks_.note("this kernel does not take the programs with the cookie cache; going on without it");
+    }
+  }
+  STACKMAP_TRY_VALUE(bpf, std::move(loaded));
+  bpf_ = std::move(bpf);
+  if (bpf_options.cache_entries != 0) {
+    STACKMAP_TRY_VALUE(cache_map, bpf_->open_cache());
+    cache_map_ = std::move(cache_map);
+    cache_ = std::make_unique<CookieCache>(cache_map_->entries(),
+                                           [this](uint32_t generation) { cache_map_->set_generation(generation); });
+  }
   return {};
 }
 
@@ -194,12 +227,7 @@ Result<void> Recording::prepare() {
   map_options.max_depth = frames;
   STACKMAP_TRY_VALUE(map, StackMap::create(map_options));
   map_ = std::move(map);
-  BpfOptions bpf_options;
-  bpf_options.events = options_.events;
-  bpf_options.frames = frames;
-  bpf_options.narrowed = !options_.processes.empty() || !options_.threads.empty();
-  STACKMAP_TRY_VALUE(bpf, BpfSession::load(bpf_options));
-  bpf_ = std::move(bpf);
+  STACKMAP_TRY(load_programs(frames));
   PerfRing::Callbacks callbacks;
   callbacks.record = [this](uint32_t cpu, std::span<const std::byte> bytes) { recorder_->on_record(bytes, cpu); };
   callbacks.lost = [this](uint32_t cpu, uint64_t count) { recorder_->on_lost(cpu, count); };
@@ -320,8 +348,25 @@ Result<void> Recording::drain() {
   return {};
 }
 
+// All that was recorded by now: also what the batches hold, and rings below their watermarks, which wake nobody.
+Result<void> Recording::settle() {
+  if (cache_ == nullptr) {
+    return drain();
+  }
+  const uint64_t round = cache_->begin_round();
+  const bool everyone = cache_->waiting() != 0;
+  const bool all = cache_map_->flush(everyone);
+  STACKMAP_TRY(ring_->drain());
+  cache_map_->take_offline(
+      [this](uint32_t cpu, std::span<const std::byte> record) { recorder_->on_record(record, cpu); });
+  if (everyone && all) {
+    cache_->end_round(round);
+  }
+  return drain();
+}
+
 Result<void> Recording::flush() {
-  STACKMAP_TRY(drain());  // a ring below its watermark wakes nobody
+  STACKMAP_TRY(settle());
   STACKMAP_TRY_VALUE(kernel, bpf_->counters());
   return recorder_->flush(kernel);
 }
@@ -339,6 +384,9 @@ Result<bool> Recording::handle(Source source) {
   switch (source) {
     case kRing:
       STACKMAP_TRY(drain());
+      if (cache_ != nullptr && cache_->wants_round()) {
+        STACKMAP_TRY(settle());
+      }
       return true;
     case kFlush:
       clear(flush_timer_);
@@ -364,38 +412,42 @@ Result<bool> Recording::handle(Source source) {
   return true;
 }
 
-// What is in the rings by now was recorded before the command.
+// What is in the batches and rings by now was recorded before the command.
 Result<void> Recording::reset() {
-  STACKMAP_TRY(drain());
+  STACKMAP_TRY(settle());
   return recorder_->reset_map();
 }
 
 Result<void> Recording::on() {
-  STACKMAP_TRY(drain());
-  return map_->on();
+  STACKMAP_TRY(settle());
+  STACKMAP_TRY(map_->on());
+  recorder_->follow_map();
+  return {};
 }
 
 Result<void> Recording::off() {
-  STACKMAP_TRY(drain());
+  STACKMAP_TRY(settle());
   map_->off();
+  recorder_->follow_map();
   return {};
 }
 
 Result<std::weak_ptr<const Generation>> Recording::free() {
-  STACKMAP_TRY(drain());
+  STACKMAP_TRY(settle());
   return recorder_->free_map();
 }
 
 std::string Recording::stat() {
   // Up to date, and the session's own counters handed in.
-  if (auto drained = drain(); !drained) {
+  if (auto drained = settle(); !drained) {
     log_warning(drained.error().message());
   }
-  return stats_text(map_->stats());
+  const std::string text = stats_text(map_->stats());
+  return text.empty() || cache_ == nullptr ? text : text + cache_->stats_text();
 }
 
 std::shared_ptr<const Generation> Recording::map() {
-  if (auto drained = drain(); !drained) {
+  if (auto drained = settle(); !drained) {
     log_warning(drained.error().message());
   }
   return map_->snapshot();
@@ -443,8 +495,8 @@ Result<CollectorResult> Recording::finish() {
       result.command_status = status;
     }
   }
-  // All that was sent is in the rings; each call hands over what a ring held.
-  auto done = drain();
+  // No program runs any more. All that was sent is in the rings and the batches; each call hands over what they held.
+  auto done = settle();
   STACKMAP_TRY_VALUE(kernel, bpf_->counters());
   if (done) {
     done = recorder_->close(kernel);
