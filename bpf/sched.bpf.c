@@ -11,34 +11,34 @@
 SEC("tracepoint/sched/sched_switch")
 int sched_switch(struct trace_event_raw_sched_switch *ctx)
 {
-	struct program_state *state =
-		sample_begin(STACKMAP_SCHED_SWITCH, STACKMAP_SCHED_SWITCH, ctx->next_pid);
 	struct stackmap_switch_fields *fields;
+	struct program_state *state = sample_begin(STACKMAP_SCHED_SWITCH, STACKMAP_SCHED_SWITCH,
+						   ctx->next_pid, sizeof(*fields));
 
 	if (!state)
 		return PASS_ON;
-	fields = (void *)state->body;
+	fields = fields_of(state, sizeof(*fields));
 	fields->prev_state = ctx->prev_state;
 	fields->next_tid = ctx->next_pid;
 	fields->prev_prio = ctx->prev_prio;
 	fields->next_prio = ctx->next_prio;
-	sample_end(ctx, state, sizeof(*fields));
+	sample_end(ctx, state, sizeof(*fields), STACKMAP_SWITCH_DYNAMIC);
 	return PASS_ON;
 }
 
 static __always_inline int wakeup(struct trace_event_raw_sched_wakeup_template *ctx, __u8 kind)
 {
-	struct program_state *state = sample_begin(kind, kind, ctx->pid);
 	struct stackmap_wakeup_fields *fields;
+	struct program_state *state = sample_begin(kind, kind, ctx->pid, sizeof(*fields));
 
 	if (!state)
 		return PASS_ON;
-	fields = (void *)state->body;
+	fields = fields_of(state, sizeof(*fields));
 	fields->tid = ctx->pid;
 	fields->prio = ctx->prio;
 	fields->target_cpu = ctx->target_cpu;
 	fields->reserved = 0;
-	sample_end(ctx, state, sizeof(*fields));
+	sample_end(ctx, state, sizeof(*fields), STACKMAP_WAKEUP_DYNAMIC);
 	return PASS_ON;
 }
 
@@ -72,8 +72,8 @@ static __always_inline struct program_state *task_begin(__u8 kind, struct task_s
 
 	if (!state || !state_take(state))
 		return NULL;
-	header_fill(state, kind, bpf_get_current_pid_tgid());
-	fields = (void *)state->body;
+	header_fill(state, kind, bpf_get_current_pid_tgid(), sizeof(*fields));
+	fields = fields_of(state, sizeof(*fields));
 	fields->tid = task->pid;
 	fields->tgid = task->tgid;
 	fields->old_tid = old_tid;
@@ -84,11 +84,12 @@ static __always_inline struct program_state *task_begin(__u8 kind, struct task_s
 
 static __always_inline void task_finish(void *ctx, struct program_state *state, __u8 kind)
 {
-	struct stackmap_task_fields *fields = (void *)state->body;
+	struct stackmap_task_fields *fields = fields_of(state, sizeof(*fields));
+	struct stackmap_record_header *header = header_of(state, sizeof(*fields));
 
-	if (phase == STACKMAP_EVENTS && selected[kind] && state->header.tgid != profiler_tgid &&
-	    (!narrowed || is_target(state->header.tid) || is_target(fields->tid)))
-		sample_end(ctx, state, sizeof(*fields));
+	if (phase == STACKMAP_EVENTS && selected[kind] && header->tgid != profiler_tgid &&
+	    (!narrowed || is_target(header->tid) || is_target(fields->tid)))
+		sample_end_raw(ctx, state, sizeof(*fields));
 	else
 		task_end(ctx, state, sizeof(*fields));
 }
@@ -118,7 +119,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 
 	if (!state)
 		return 0;
-	sample_string(state, sizeof(struct stackmap_task_fields), bprm->filename);
+	sample_string(state, bprm->filename);
 	task_finish(ctx, state, STACKMAP_SCHED_PROCESS_EXEC);
 	return 0;
 }
@@ -154,7 +155,7 @@ int BPF_PROG(task_rename, struct task_struct *task, const char *comm)
 
 	if (!state)
 		return 0;
-	fields = (void *)state->body;
+	fields = fields_of(state, sizeof(*fields));
 	/* The tracepoint fires before the name is changed. */
 	bpf_probe_read_kernel(fields->comm, sizeof(fields->comm), comm);
 	task_end(ctx, state, sizeof(*fields));

@@ -8,12 +8,18 @@
 struct ring_map ring SEC(".maps");
 struct programs_map programs SEC(".maps");
 struct targets_map targets SEC(".maps");
+struct cache_map cache SEC(".maps");
+struct batches_map batches SEC(".maps");
 
 const volatile __u32 profiler_tgid = 0;
 const volatile __u32 stack_bytes = FRAMES_DEFAULT * 8;
 const volatile bool narrowed = false;
 const volatile bool selected[STACKMAP_FIRST_ANY] = {};
+const volatile bool cached = false;
+const volatile __u32 cache_mask = 0;
+const volatile __u32 states = STACKMAP_FIRST_ANY;
 volatile __u32 phase = STACKMAP_NOTHING;
+volatile __u32 cache_generation = 0;
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -22,14 +28,76 @@ SEC("tracepoint")
 int any_event(void *ctx)
 {
 	__u64 event = bpf_get_attach_cookie(ctx);
-	struct program_state *state = sample_begin(STACKMAP_ANY, event, 0);
 	struct stackmap_any_fields *fields;
+	struct program_state *state = sample_begin(STACKMAP_ANY, event, 0, sizeof(*fields));
 
 	if (!state)
 		return PASS_ON;
-	fields = (void *)state->body;
+	fields = fields_of(state, sizeof(*fields));
 	fields->event = event;
 	fields->reserved = 0;
-	sample_end(ctx, state, sizeof(*fields));
+	sample_end(ctx, state, sizeof(*fields), STACKMAP_ANY_DYNAMIC);
 	return PASS_ON;
+}
+
+/* The id of the template that the state's sample is made from; 0: none is published. */
+__noinline __u32 cache_find(struct program_state *state)
+{
+	__u32 generation = cache_generation, place, way;
+	__u64 hash;
+
+	if (!cached || !generation || !state)
+		return 0;
+	hash = stackmap_cache_hash(&state->key, state->string, state->frames);
+	place = hash & cache_mask;
+	for (way = 0; way < 2; way++) {
+		struct stackmap_cache_entry *entry = bpf_map_lookup_elem(&cache, &place);
+		__u32 id = 0;
+
+		if (entry)
+			id = stackmap_cache_match(entry, generation, hash, &state->key,
+						  state->string, state->frames, &state->fence);
+		if (id)
+			return id;
+		place ^= 1;
+	}
+	return 0;
+}
+
+/* Counts the events of a batch that the ring did not take, by their programs. */
+__noinline int batch_count_lost(__u64 number, __u64 full)
+{
+	__u32 i, index;
+
+	for (i = 0; i < STATES_MAX && i < states; i++) {
+		struct program_state *state;
+
+		index = i;
+		state = state_of(index);
+		if (!state || state->batch != number)
+			continue;
+		state->counters.batched -= state->batch_events;
+		if (full)
+			state->counters.batch_full += state->batch_events;
+		else
+			state->counters.batch_error += state->batch_events;
+	}
+	return 0;
+}
+
+/*
+ * Run by user space on each CPU in turn, to send what its batch holds. Returns 1 if a program that
+ * it interrupts is using the batch. Otherwise no program of this CPU is between looking up a
+ * template and sending its id: what user space withdrew before is not used any more.
+ */
+SEC("raw_tp")
+int flush_batch(void *ctx)
+{
+	struct stackmap_batch *batch = batch_take();
+
+	if (!batch)
+		return 1;
+	batch_flush(ctx, batch);
+	batch_release(batch);
+	return 0;
 }

@@ -5,12 +5,13 @@
  *
  * A record is, in this order and without gaps:
  *
- *   struct stackmap_record_header      24 bytes
- *   the fields of its kind             a multiple of 8 bytes, see below
- *   a string, NUL-terminated           header.string_size bytes, a multiple of 8, 0 if there is
- * none; what follows the NUL is undefined the kernel stack                   header.kernel_stack
- * bytes if that is positive, __u64 each, innermost first the user stack header.user_stack bytes if
- * that is positive, likewise
+ *   struct stackmap_record_header   24 bytes
+ *   the fields of its kind          a multiple of 8 bytes, see below
+ *   the kernel stack                header.kernel_stack bytes if that is positive, __u64 each,
+ *                                   innermost first
+ *   the user stack                  header.user_stack bytes if that is positive, likewise
+ *   a string, NUL-terminated        header.string_size bytes, a multiple of 8, 0 if there is none;
+ *                                   what follows the NUL is undefined
  *
  * header.size is the length of all that. It is not what the ring's reader is told: perf pads raw
  * data. Byte order is the machine's. Numbers are append-only: a retired one leaves a hole.
@@ -43,6 +44,7 @@ enum stackmap_kind {
 	STACKMAP_KMALLOC_NODE = 14,
 	STACKMAP_KMEM_CACHE_ALLOC_NODE = 15,
 	STACKMAP_TASK_RENAME = 16, /* for the task table only */
+	STACKMAP_BATCH = 30,	   /* many events in one record: stackmap_cache.h */
 	/*
 	 * Any other tracepoint: kind is STACKMAP_ANY, its own number is in the fields, and its
 	 * state is at that number.
@@ -52,7 +54,7 @@ enum stackmap_kind {
 };
 
 enum {
-	STACKMAP_RECORD_VERSION = 1, /* +1 when a record of an old reader would be misread */
+	STACKMAP_RECORD_VERSION = 2, /* +1 when a record of an old reader would be misread */
 	STACKMAP_COMM_SIZE = 16,     /* TASK_COMM_LEN of the kernel */
 	STACKMAP_STRING_SIZE = 64,   /* the longest string, NUL included; longer ones are cut */
 	STACKMAP_MAX_FRAMES = 1023,  /* so that a stack's size fits the header's field */
@@ -154,7 +156,11 @@ struct stackmap_counters {
 	__u64 output_error; /* any other error from the ring: its CPU has none (-ENOENT), or it was
 			       taken offline */
 	__u64 scratch_busy; /* the program's buffer was in use on this CPU */
-	__u64 reserved[3];
+	/* In use with `busy` of the CPU's batch (stackmap_cache.h), the others with the program's.
+	 */
+	__u64 batched;	   /* put in a batch, which is in the ring or still grows */
+	__u64 batch_full;  /* put in a batch that met -ENOSPC from the ring */
+	__u64 batch_error; /* put in a batch that met another error */
 };
 
 #ifdef __cplusplus

@@ -36,6 +36,7 @@ enum bpf_map_type {
 };
 
 #define BPF_F_CURRENT_CPU 0xffffffffULL
+#define BPF_F_MMAPABLE	  (1U << 10)
 
 #define ENOENT 2
 #define ENOSPC 28

@@ -19,11 +19,11 @@ Result<int> stat(const Inputs& inputs) {
   bool has_map = false;
   STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
     // The map's own come first, in the order in which they were stored: the kernel's.
-    for (const std::string_view prefix : {"map.", "fallback."}) {
+    for (const std::string_view prefix : {"map.", "fallback.", "cache."}) {
       for (const auto& [name, value] : capture.ledger().entries()) {
         if (name.starts_with(prefix)) {
-          const std::string key =
-              prefix == "map." ? name.substr(prefix.size()) : "fallback_" + name.substr(prefix.size());
+          const std::string family = prefix == "map." ? "" : std::string(prefix.substr(0, prefix.size() - 1)) + "_";
+          const std::string key = family + name.substr(prefix.size());
           out.write(fmt::format("{}: {}\n", key, value));
           has_map = has_map || prefix == "map.";
         }

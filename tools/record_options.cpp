@@ -106,6 +106,9 @@ std::string command_line_of(const RecordOptions& options) {
   if (options.max_depth != 0) {
     put("--max-depth", {std::to_string(options.max_depth)});
   }
+  if (options.no_cache) {
+    words.emplace_back("--no-cache");
+  }
   if (!options.command.empty()) {
     words.push_back("-- " + join(options.command));
   }
@@ -152,6 +155,9 @@ Result<CollectorOptions> collector_options(const RecordOptions& options) {
   collector.flush_ns = flush;
   collector.map_capacity = options.capacity;
   collector.max_depth = options.max_depth;
+  if (options.no_cache) {
+    collector.cache_entries = 0;
+  }
   collector.command = options.command;
   collector.verbose = options.verbose;
   collector.tool = "stackmap " STACKMAP_VERSION;
@@ -188,6 +194,7 @@ void add_record_options(CLI::App& command, const std::shared_ptr<RecordOptions>&
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--max-depth", options->max_depth, "Frames of a stack; 0: the kernel's limit")->type_name("N");
+  command.add_flag("--no-cache", options->no_cache, "Send every event in full, also those whose stacks are known");
   command.add_option("--flush", options->flush, "What a crash can cost at most")
       ->type_name("TIME")
       ->capture_default_str();

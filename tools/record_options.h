@@ -30,6 +30,7 @@ struct RecordOptions {
   uint32_t capacity = 16384;
   uint32_t max_depth = 0;
   double max_loss = -1;
+  bool no_cache = false;
   std::string control;
   std::string rotate_size;
   std::string rotate_time;

@@ -101,6 +101,9 @@ Result<void> BpfSession::open() {
   skeleton_->rodata->profiler_tgid = static_cast<uint32_t>(::getpid());
   skeleton_->rodata->stack_bytes = options_.frames * 8;
   skeleton_->rodata->narrowed = options_.narrowed;
+  skeleton_->rodata->cached = options_.cache_entries != 0;
+  skeleton_->rodata->cache_mask = options_.cache_entries != 0 ? options_.cache_entries - 1 : 0;
+  skeleton_->rodata->states = static_cast<uint32_t>(kFirstAnyEvent + options_.events.any.size());
   for (const SampleKind kind : options_.events.kinds) {
     skeleton_->rodata->selected[static_cast<size_t>(kind)] = true;
   }
@@ -109,12 +112,22 @@ Result<void> BpfSession::open() {
   }
   (void)bpf_program__set_autoload(skeleton_->progs.any_event, !options_.events.any.empty());
   (void)bpf_program__set_autoload(skeleton_->progs.sched_process_free, options_.narrowed);
+  (void)bpf_program__set_autoload(skeleton_->progs.flush_batch, options_.cache_entries != 0);
+  return size_maps();
+}
 
-  const auto states = static_cast<uint32_t>(kFirstAnyEvent + options_.events.any.size());
+Result<void> BpfSession::size_maps() {
   // The value holds stacks of 127 frames as it is.
   const uint32_t more_frames = options_.frames > 127 ? options_.frames - 127 : 0;
   const uint32_t value = bpf_map__value_size(skeleton_->maps.programs) + more_frames * 8;
-  int error = bpf_map__set_max_entries(skeleton_->maps.programs, states);
+  int error = bpf_map__set_max_entries(skeleton_->maps.programs, skeleton_->rodata->states);
+  if (error == 0 && options_.cache_entries != 0) {
+    const int cpus = libbpf_num_possible_cpus();
+    error = cpus < 0 ? cpus : bpf_map__set_max_entries(skeleton_->maps.batches, static_cast<uint32_t>(cpus));
+    if (error == 0) {
+      error = bpf_map__set_max_entries(skeleton_->maps.cache, options_.cache_entries);
+    }
+  }
   if (error == 0 && more_frames != 0) {
     error = bpf_map__set_value_size(skeleton_->maps.programs, value);
   }
@@ -133,6 +146,18 @@ BpfSession::~BpfSession() {
 
 int BpfSession::ring_map_fd() const {
   return bpf_map__fd(skeleton_->maps.ring);
+}
+
+Result<std::unique_ptr<CacheMap>> BpfSession::open_cache() const {
+  CacheMap::Handles handles;
+  handles.cache_map = bpf_map__fd(skeleton_->maps.cache);
+  handles.batches_map = bpf_map__fd(skeleton_->maps.batches);
+  handles.flush_program = bpf_program__fd(skeleton_->progs.flush_batch);
+  handles.entries = options_.cache_entries;
+  handles.cpus = bpf_map__max_entries(skeleton_->maps.batches);
+  handles.generation = &skeleton_->bss->cache_generation;
+  handles.wait = wait_for_programs;
+  return CacheMap::open(std::move(handles));
 }
 
 Result<void> BpfSession::add_target(uint32_t tid, bool inherit) {

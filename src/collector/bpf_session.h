@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "collector/cache_map.h"
 #include "collector/event_selection.h"
 #include "collector/tracefs.h"
 #include "record/kinds.h"
@@ -21,8 +22,9 @@ namespace stackmap {
 
 struct BpfOptions {
   EventSelection events;
-  uint32_t frames = 127;  // of the deepest stack to take; 1 to kMaxSampleFrames
-  bool narrowed = false;  // record only the threads given to add_target()
+  uint32_t frames = 127;       // of the deepest stack to take; 1 to kMaxSampleFrames
+  bool narrowed = false;       // record only the threads given to add_target()
+  uint32_t cache_entries = 0;  // of the cookie cache: a power of two of at least 2; 0: without it
 };
 
 class BpfSession {
@@ -34,6 +36,8 @@ class BpfSession {
   BpfSession& operator=(const BpfSession&) = delete;
 
   int ring_map_fd() const;
+  // The cookie cache of a session that was loaded with one. Must not outlive the session.
+  Result<std::unique_ptr<CacheMap>> open_cache() const;
   // A thread to record, and, with `inherit`, the threads and processes that it starts.
   Result<void> add_target(uint32_t tid, bool inherit);
   // Attaches every program. Nothing is recorded yet.
@@ -51,6 +55,7 @@ class BpfSession {
  private:
   explicit BpfSession(BpfOptions options) : options_(std::move(options)) {}
   Result<void> open();
+  Result<void> size_maps();
   Result<void> attach_tracepoint(const TraceFs& tracefs, const Tracepoint& tracepoint, bpf_program* program,
                                  uint64_t cookie);
   bool selected(SampleKind kind) const;

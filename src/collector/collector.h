@@ -28,6 +28,7 @@ struct CollectorOptions {
   uint64_t ring_bytes = uint64_t{512} << 10;  // a CPU
   uint32_t map_capacity = 16384;              // stacks
   uint32_t max_depth = 0;                     // frames; 0: the kernel's own limit
+  uint32_t cache_entries = 2048;              // templates of the cookie cache: a power of two; 0: without it
   std::vector<std::string> command;           // run this, and stop when it ends
   std::string command_line;                   // of the recorder, for the capture
   std::string tool;                           // its name and version

@@ -73,6 +73,32 @@ Result<void> Recording::make_namer() {
   return {};
 }
 
+Result<void> Recording::load_programs(uint32_t frames) {
+  BpfOptions bpf_options;
+  bpf_options.events = options_.events;
+  bpf_options.frames = frames;
+  bpf_options.narrowed = !options_.processes.empty() || !options_.threads.empty();
+  bpf_options.cache_entries = options_.cache_entries;
+  auto loaded = BpfSession::load(bpf_options);
+  if (!loaded && bpf_options.cache_entries != 0) {
+    // The cache asks more of the kernel: on arm64 atomic instructions with a result, which BPF has there from 5.18 on.
+    bpf_options.cache_entries = 0;
+    loaded = BpfSession::load(bpf_options);
+    if (loaded) {
+      hooks_.note("this kernel does not take the programs with the cookie cache; going on without it");
+    }
+  }
+  STACKMAP_TRY_VALUE(bpf, std::move(loaded));
+  bpf_ = std::move(bpf);
+  if (bpf_options.cache_entries != 0) {
+    STACKMAP_TRY_VALUE(cache_map, bpf_->open_cache());
+    cache_map_ = std::move(cache_map);
+    cache_ = std::make_unique<CookieCache>(cache_map_->entries(),
+                                           [this](uint32_t generation) { cache_map_->set_generation(generation); });
+  }
+  return {};
+}
+
 Result<void> Recording::make_map_and_programs() {
   STACKMAP_TRY_VALUE(limit, kernel_stack_limit());
   const uint32_t frames = options_.max_depth == 0 ? limit : std::min(options_.max_depth, limit);
@@ -81,12 +107,7 @@ Result<void> Recording::make_map_and_programs() {
   map_options.max_depth = frames;
   STACKMAP_TRY_VALUE(map, StackMap::create(map_options));
   map_ = std::move(map);
-  BpfOptions bpf_options;
-  bpf_options.events = options_.events;
-  bpf_options.frames = frames;
-  bpf_options.narrowed = !options_.processes.empty() || !options_.threads.empty();
-  STACKMAP_TRY_VALUE(bpf, BpfSession::load(bpf_options));
-  bpf_ = std::move(bpf);
+  STACKMAP_TRY(load_programs(frames));
   PerfRing::Callbacks callbacks;
   callbacks.record = [this](uint32_t cpu, std::span<const std::byte> bytes) { recorder_->on_record(bytes, cpu); };
   callbacks.lost = [this](uint32_t cpu, uint64_t count) { recorder_->on_lost(cpu, count); };
@@ -145,6 +166,7 @@ Result<void> Recording::open_recorder() {
   STACKMAP_TRY(open_store());
   recorder_options.frames_asked = info_.max_depth;
   recorder_options.namer = namer_.get();
+  recorder_options.cache = cache_.get();
   recorder_options.triggers = triggers_;
   recorder_options.find_task = [](uint32_t tid, uint64_t time_ns) { return read_proc_task(tid, time_ns); };
   info_.session = store_ != nullptr ? random_number() : 0;
@@ -192,6 +214,9 @@ Result<void> Recording::follow_targets() {
 Result<void> Recording::watch_all() {
   STACKMAP_TRY(loop_.watch(ring_->epoll_fd(), [this]() -> Result<void> {
     STACKMAP_TRY(drain());
+    if (cache_ != nullptr && cache_->wants_round()) {
+      STACKMAP_TRY(settle());
+    }
     STACKMAP_TRY(rotate_if_full());
     return check_triggers();
   }));
@@ -260,8 +285,25 @@ Result<void> Recording::drain() {
   return {};
 }
 
+// All that was recorded by now: also what the batches hold, and rings below their watermarks, which wake nobody.
+Result<void> Recording::settle() {
+  if (cache_ == nullptr) {
+    return drain();
+  }
+  const uint64_t round = cache_->begin_round();
+  const bool everyone = cache_->waiting() != 0;
+  const bool all = cache_map_->flush(everyone);
+  STACKMAP_TRY(ring_->drain());
+  cache_map_->take_offline(
+      [this](uint32_t cpu, std::span<const std::byte> record) { recorder_->on_record(record, cpu); });
+  if (everyone && all) {
+    cache_->end_round(round);
+  }
+  return drain();
+}
+
 Result<void> Recording::flush() {
-  STACKMAP_TRY(drain());  // a ring below its watermark wakes nobody
+  STACKMAP_TRY(settle());
   STACKMAP_TRY_VALUE(kernel, bpf_->counters());
   return recorder_->flush(kernel);
 }
@@ -299,8 +341,8 @@ Result<CollectorResult> Recording::finish() {
       exit_status_ = result.command_status = status;
     }
   }
-  // All that was sent is in the rings; each call hands over what a ring held.
-  auto done = drain();
+  // No program runs any more. All that was sent is in the rings and the batches; each call hands over what they held.
+  auto done = settle();
   STACKMAP_TRY_VALUE(kernel, bpf_->counters());
   if (done) {
     done = recorder_->close(kernel);

@@ -11,6 +11,7 @@
 
 #include "capture/capture_writer.h"
 #include "collector/bpf_session.h"
+#include "collector/cache_map.h"
 #include "collector/collector.h"
 #include "collector/command.h"
 #include "collector/control_server.h"
@@ -18,6 +19,7 @@
 #include "collector/perf_ring.h"
 #include "collector/snapshot_writer.h"
 #include "collector/tracefs.h"
+#include "recorder/cookie_cache.h"
 #include "recorder/flight_recorder.h"
 #include "recorder/recorder.h"
 #include "recorder/segment_files.h"
@@ -38,6 +40,7 @@ class Recording final : private ControlTarget {
  private:
   Result<void> make_namer();
   Result<void> make_map_and_programs();
+  Result<void> load_programs(uint32_t frames);
   Result<void> open_store();
   Result<std::unique_ptr<CaptureWriter>> open_capture();
   Result<void> open_recorder();
@@ -45,6 +48,7 @@ class Recording final : private ControlTarget {
   Result<void> follow_targets();
   Result<void> watch_all();
   Result<void> drain();
+  Result<void> settle();
   Result<void> flush();
   Progress progress(const std::vector<KernelEventCounters>& kernel) const;
   Result<void> on_signal(int signal);
@@ -84,6 +88,8 @@ class Recording final : private ControlTarget {
   std::unique_ptr<KernelNamer> namer_;
   std::unique_ptr<StackMap> map_;
   std::unique_ptr<BpfSession> bpf_;
+  std::unique_ptr<CacheMap> cache_map_;  // null: without the cookie cache
+  std::unique_ptr<CookieCache> cache_;   // likewise
   std::unique_ptr<PerfRing> ring_;
   std::unique_ptr<SegmentFiles> files_;     // segments or snapshots
   std::unique_ptr<FlightRecorder> flight_;  // what is kept in memory

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control socket asks of a recording. Each command first takes what is in the rings: that was recorded before
-// it.
+// What the control socket asks of a recording. Each command first takes what is in the batches and rings: that was
+// recorded before it.
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/recording.h"
@@ -8,36 +8,40 @@
 namespace stackmap {
 
 Result<void> Recording::reset() {
-  STACKMAP_TRY(drain());
+  STACKMAP_TRY(settle());
   return recorder_->reset_map();
 }
 
 Result<void> Recording::on() {
-  STACKMAP_TRY(drain());
-  return map_->on();
+  STACKMAP_TRY(settle());
+  STACKMAP_TRY(map_->on());
+  recorder_->follow_map();
+  return {};
 }
 
 Result<void> Recording::off() {
-  STACKMAP_TRY(drain());
+  STACKMAP_TRY(settle());
   map_->off();
+  recorder_->follow_map();
   return {};
 }
 
 Result<std::weak_ptr<const Generation>> Recording::free() {
-  STACKMAP_TRY(drain());
+  STACKMAP_TRY(settle());
   return recorder_->free_map();
 }
 
 std::string Recording::stat() {
   // Up to date, and the session's own counters handed in.
-  if (auto drained = drain(); !drained) {
+  if (auto drained = settle(); !drained) {
     log_warning(drained.error().message());
   }
-  return stats_text(map_->stats());
+  const std::string text = stats_text(map_->stats());
+  return text.empty() || cache_ == nullptr ? text : text + cache_->stats_text();
 }
 
 std::shared_ptr<const Generation> Recording::map() {
-  if (auto drained = drain(); !drained) {
+  if (auto drained = settle(); !drained) {
     log_warning(drained.error().message());
   }
   return map_->snapshot();

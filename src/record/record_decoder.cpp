@@ -108,6 +108,8 @@ std::string_view reject_name(Reject reason) {
       return "bad_size";
     case Reject::kBadString:
       return "bad_string";
+    case Reject::kUnknownTemplate:
+      return "unknown_template";
   }
   return "?";
 }
@@ -216,13 +218,12 @@ std::optional<Reject> RecordDecoder::decode(std::span<const std::byte> bytes, ui
     return reject;
   }
   rest = rest.subspan(field_bytes);
+  sample.kernel_stack = take_stack(rest, kernel_size, kernel_frames_);
+  sample.user_stack = take_stack(rest, header.user_stack, user_frames_);
   sample.string = text_before_nul(reinterpret_cast<const char*>(rest.data()), header.string_size);
   if (header.string_size != 0 && sample.string.size() == header.string_size) {
     return Reject::kBadString;
   }
-  rest = rest.subspan(header.string_size);
-  sample.kernel_stack = take_stack(rest, kernel_size, kernel_frames_);
-  sample.user_stack = take_stack(rest, header.user_stack, user_frames_);
   return std::nullopt;
 }
 
@@ -232,6 +233,7 @@ ProgramCounters& ProgramCounters::operator+=(const ProgramCounters& other) {
   ring_full += other.ring_full;
   output_error += other.output_error;
   scratch_busy += other.scratch_busy;
+  batched += other.batched;
   return *this;
 }
 
@@ -240,7 +242,8 @@ static_assert(kCounterBytes == sizeof(stackmap_counters));
 ProgramCounters decode_counters(std::span<const std::byte> bytes) {
   assert(bytes.size() >= kCounterBytes);
   const auto c = load<stackmap_counters>(bytes);
-  return {c.filtered, c.sent, c.ring_full, c.output_error, c.scratch_busy};
+  return {c.filtered,     c.sent + c.batched, c.ring_full + c.batch_full, c.output_error + c.batch_error,
+          c.scratch_busy, c.batched};
 }
 
 }  // namespace stackmap

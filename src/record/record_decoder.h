@@ -12,17 +12,30 @@
 #include <vector>
 
 #include "record/sample.h"
+#include "record/sample_template.h"
 
 namespace stackmap {
 
 enum class Reject : uint8_t {
-  kTooShort,     // shorter than a header, or than its header says
-  kUnknownKind,  // of a kind that this version does not know
-  kBadSize,      // its parts do not add up to its length
-  kBadString,    // a string without an end
+  kTooShort,         // shorter than a header, or than its header says
+  kUnknownKind,      // of a kind that this version does not know
+  kBadSize,          // its parts do not add up to its length
+  kBadString,        // a string without an end
+  kUnknownTemplate,  // an event of a batch whose template is not known
 };
-inline constexpr size_t kRejectReasons = 4;
+inline constexpr size_t kRejectReasons = 5;
 std::string_view reject_name(Reject reason);
+
+// What decode_batch() asks, and what it tells.
+class BatchEvents {
+ public:
+  virtual ~BatchEvents() = default;
+  // The template that was published under this id; null if none was. Valid during the next on_event().
+  virtual const SampleTemplate* find_template(uint32_t id) = 0;
+  // An event as decode() of its record would have given it; the views are the template's.
+  virtual void on_event(const Sample& sample, const SampleTemplate& from) = 0;
+  virtual void on_reject(Reject reason, uint64_t events) = 0;
+};
 
 // Not thread-safe: one decoder a reader thread.
 class RecordDecoder {
@@ -32,7 +45,14 @@ class RecordDecoder {
   // call. `bytes` may be longer than the record (perf pads it). On a rejection `sample` is unspecified.
   std::optional<Reject> decode(std::span<const std::byte> bytes, uint32_t cpu, Sample& sample);
 
+  // Whether the record is a batch (bpf/stackmap_cache.h), which holds many events.
+  static bool is_batch(std::span<const std::byte> bytes);
+  // Tells of each event of a batch, in order, once: as an event or as rejected. One that cannot be understood costs no
+  // other, unless the batch is cut or garbled: then all that follow are rejected, as many as it says that it has.
+  void decode_batch(std::span<const std::byte> bytes, uint32_t cpu, BatchEvents& events);
+
  private:
+  std::optional<Reject> decode_event(std::span<const std::byte> dynamic, const SampleTemplate* from, Sample& sample);
   std::optional<Reject> decode_fields(std::span<const std::byte> fields, Sample& sample);
   RawStack take_stack(std::span<const std::byte>& rest, int16_t size, std::vector<uint64_t>& frames);
 
@@ -41,13 +61,15 @@ class RecordDecoder {
   std::vector<uint64_t> user_frames_;
 };
 
-// How the runs of one program on one CPU ended.
+// How the runs of one program on one CPU ended. What was put in a batch and lost with it is among ring_full and
+// output_error.
 struct ProgramCounters {
   uint64_t filtered = 0;
   uint64_t sent = 0;
   uint64_t ring_full = 0;
   uint64_t output_error = 0;
   uint64_t scratch_busy = 0;
+  uint64_t batched = 0;  // of `sent`, those in a batch
 
   ProgramCounters& operator+=(const ProgramCounters& other);
   uint64_t total() const { return filtered + sent + ring_full + output_error + scratch_busy; }

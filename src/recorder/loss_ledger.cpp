@@ -32,6 +32,7 @@ Ledger make_ledger(const std::vector<KernelEventCounters>& kernel, const Recorde
     ledger.set(prefix + "hits", c.total() + event.recursion_misses);
     ledger.set(prefix + "filtered", c.filtered);
     ledger.set(prefix + "sent", c.sent);
+    ledger.set(prefix + "batched", c.batched);
     ledger.set(prefix + "ring_full", c.ring_full);
     ledger.set(prefix + "output_error", c.output_error);
     ledger.set(prefix + "scratch_busy", c.scratch_busy);

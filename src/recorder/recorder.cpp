@@ -74,6 +74,10 @@ RecorderCounters::PerEvent* Recorder::event_counters(const Sample& sample) {
 }
 
 void Recorder::on_record(std::span<const std::byte> bytes, uint32_t cpu) {
+  if (RecordDecoder::is_batch(bytes)) {
+    decoder_.decode_batch(bytes, cpu, *this);
+    return;
+  }
   Sample sample;
   auto reject = decoder_.decode(bytes, cpu, sample);
   RecorderCounters::PerEvent* event = reject ? nullptr : event_counters(sample);
@@ -81,7 +85,7 @@ void Recorder::on_record(std::span<const std::byte> bytes, uint32_t cpu) {
     reject = Reject::kUnknownKind;
   }
   if (reject) {
-    ++counters_.rejects[static_cast<size_t>(*reject)];
+    on_reject(*reject, 1);
     return;
   }
   if (sample.task.tid != 0) {
@@ -91,7 +95,41 @@ void Recorder::on_record(std::span<const std::byte> bytes, uint32_t cpu) {
     ++event->task_records;
     return;
   }
-  take_event(sample);
+  const StackRef stack = take_stack(sample.kernel_stack);
+  take_event(sample, stack);
+  if (options_.cache != nullptr && stack.state == StackRef::State::kCookie) {
+    if (const auto sample_template = template_of(bytes, sample)) {
+      options_.cache->offer(*sample_template, stack.cookie);
+    }
+  }
+}
+
+void Recorder::on_reject(Reject reason, uint64_t events) {
+  counters_.rejects[static_cast<size_t>(reason)] += events;
+}
+
+const SampleTemplate* Recorder::find_template(uint32_t id) {
+  return options_.cache != nullptr ? options_.cache->find(id) : nullptr;
+}
+
+// An event of a batch. Its cookie holds while its generation does; otherwise its stack is like that of any record.
+void Recorder::on_event(const Sample& sample, const SampleTemplate& from) {
+  if (event_counters(sample) == nullptr) {
+    on_reject(Reject::kUnknownKind, 1);
+    return;
+  }
+  const Cookie cookie = static_cast<const CachedTemplate&>(from).cookie;
+  if (!session().hand_out_again(cookie)) {
+    take_event(sample, take_stack(sample.kernel_stack));
+    return;
+  }
+  if (from.frames.size() >= options_.frames_asked) {
+    ++counters_.stacks_truncated;
+  }
+  StackRef stack;
+  stack.state = StackRef::State::kCookie;
+  stack.cookie = cookie;
+  take_event(sample, stack);
 }
 
 void Recorder::take_task(const Sample& sample) {
@@ -121,6 +159,22 @@ void Recorder::need_names(std::span<const uint64_t> frames) {
   }
 }
 
+StackMap::Session& Recorder::session() {
+  if (!session_) {
+    session_.emplace(map_.pin());
+    if (options_.cache != nullptr) {
+      options_.cache->set_generation(session_->on() ? session_->generation() : 0);
+    }
+  }
+  return *session_;
+}
+
+void Recorder::follow_map() {
+  end_batch();
+  (void)session();
+  end_batch();
+}
+
 StackRef Recorder::take_stack(const RawStack& stack) {
   StackRef ref;
   if (stack.errnum != 0) {
@@ -133,10 +187,7 @@ StackRef Recorder::take_stack(const RawStack& stack) {
     ++counters_.stacks_truncated;
   }
   const auto frames = trimmer_.trim(stack.frames);
-  if (!session_) {
-    session_.emplace(map_.pin());
-  }
-  const Interned interned = session_->intern(frames);
+  const Interned interned = session().intern(frames);
   if (!interned.stored()) {
     ref.state = StackRef::State::kFallback;
     ref.frames = frames;
@@ -168,7 +219,7 @@ uint64_t Recorder::string_id(std::string_view text) {
   return entry.id;
 }
 
-void Recorder::take_event(const Sample& sample) {
+void Recorder::take_event(const Sample& sample, const StackRef& stack) {
   if (sample.tid != last_tid_) {
     last_tid_ = sample.tid;
     meet_task(sample.tid, sample.tgid, sample.time_ns);
@@ -181,7 +232,7 @@ void Recorder::take_event(const Sample& sample) {
   event.cpu = sample.cpu;
   event.tid = sample.tid;
   event.type = event_type_of(sample);
-  event.stack = take_stack(sample.kernel_stack);
+  event.stack = stack;
   std::array<uint64_t, Sample::kMaxFields> fields = sample.fields;
   if (sample.string_field >= 0) {
     fields[static_cast<size_t>(sample.string_field)] = string_id(sample.string);
@@ -226,6 +277,12 @@ Ledger Recorder::ledger(const std::vector<KernelEventCounters>& kernel) const {
     ledger.set("map.arena_limit", stats->arena_limit);
     ledger.set("map.table_bytes", stats->table_bytes);
   }
+  if (options_.cache != nullptr) {
+    const CookieCache::Counters& cache = options_.cache->counters();
+    ledger.set("cache.published", cache.published);
+    ledger.set("cache.replaced", cache.replaced);
+    ledger.set("cache.hits", cache.hits);
+  }
   return ledger;
 }
 
@@ -267,6 +324,7 @@ Result<void> Recorder::write_refs(const Generation& generation) {
 Result<void> Recorder::reset_map() {
   end_batch();
   STACKMAP_TRY_VALUE(ended, map_.reset());
+  follow_map();
   if (ended == nullptr) {
     return {};
   }
@@ -291,6 +349,7 @@ Result<std::weak_ptr<const Generation>> Recorder::free_map() {
   if (!freed && freed.error().errnum != ETIMEDOUT) {
     return std::move(freed).error();
   }
+  follow_map();
   return last;
 }
 
@@ -307,6 +366,7 @@ Result<void> Recorder::rotate(CaptureWriter& next, const std::vector<KernelEvent
   const Ledger all = ledger(kernel);
   const Ledger last = capture_ledger(kernel);
   STACKMAP_TRY_VALUE(ended, map_.reset());
+  follow_map();
   // From here on the old capture is left behind, whatever it says.
   if (auto named = name_addresses(); !named && !status_) {
     status_ = std::move(named).error();

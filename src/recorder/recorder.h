@@ -20,6 +20,7 @@
 #include "process/kernel_symbol.h"
 #include "process/task_table.h"
 #include "record/record_decoder.h"
+#include "recorder/cookie_cache.h"
 #include "recorder/glue_trimmer.h"
 #include "recorder/live_tasks.h"
 #include "recorder/loss_ledger.h"
@@ -28,7 +29,7 @@
 
 namespace stackmap {
 
-class Recorder {
+class Recorder : private BatchEvents {
  public:
   struct Options {
     // The tracepoints without a program of their own: number kFirstAnyEvent + i is any_events[i] ("category:name").
@@ -41,6 +42,8 @@ class Recorder {
     std::vector<Trigger> triggers;
     // What is known of a thread that no record has told of; null: nothing.
     LiveTasks::Find find_task;
+    // What the BPF programs may send in batches; null: nothing. Must outlive the recorder, which keeps its generation.
+    CookieCache* cache = nullptr;
   };
 
   // The map and the writer must outlive the recorder, or its rotate().
@@ -55,6 +58,9 @@ class Recorder {
   void on_lost(uint32_t cpu, uint64_t count) { counters_.ring_lost[cpu] += count; }
   // Ends a run of records: lets go of the map's generation, so that a reset need not wait for the next run.
   void end_batch() { session_.reset(); }
+
+  // To be called when the map was turned on or off, so that the cookie cache follows at once.
+  void follow_map();
 
   // A thread that is there at the start. It goes into the capture when an event first tells of it.
   void add_seen_task(TaskRecord record) { tasks_.add_seen(std::move(record)); }
@@ -91,8 +97,12 @@ class Recorder {
 
  private:
   void take_task(const Sample& sample);
-  void take_event(const Sample& sample);
+  void take_event(const Sample& sample, const StackRef& stack);
   StackRef take_stack(const RawStack& stack);
+  StackMap::Session& session();
+  const SampleTemplate* find_template(uint32_t id) override;
+  void on_event(const Sample& sample, const SampleTemplate& from) override;
+  void on_reject(Reject reason, uint64_t events) override;
   uint64_t string_id(std::string_view text);
   void need_names(std::span<const uint64_t> frames);
   void meet_task(uint32_t tid, uint32_t tgid, uint64_t time_ns);

@@ -24,6 +24,7 @@ struct EventCounters {
   uint64_t recorded = 0;
   uint64_t task_records = 0;
   uint64_t rejected = 0;
+  uint64_t batched = 0;
 };
 
 struct CounterName {
@@ -41,6 +42,7 @@ constexpr CounterName kEventCounters[] = {
     {"recorded", &EventCounters::recorded},
     {"task_records", &EventCounters::task_records},
     {"rejected", &EventCounters::rejected},
+    {"batched", &EventCounters::batched},
 };
 
 struct OtherLine {
@@ -58,7 +60,8 @@ constexpr OtherLine kOther[] = {
     {"fallback.too_deep", "stacks recorded in full because they are deeper than the map takes"},
     {"fallback.off", "stacks recorded in full because the map was off"},
     {"fallback.empty", "stacks without a frame"},
-    {"ring.lost.cpu", "samples that the ring of CPU {} says it dropped (among those above)"},
+    {"ring.lost.cpu",
+     "records that the ring of CPU {} says it dropped, a batch of events being one (among those above)"},
     {"string.truncated", "strings as long as a sample can carry, which may have been longer"},
     {"write.failures", "writes to the capture that failed"},
     {"import.stale_cookies", "events whose cookie is of a generation that no imported stack_map is of"},
@@ -84,7 +87,7 @@ constexpr std::string_view kMapCounters[] = {"map.generation",  "map.entries",  
                                              "map.successes",   "map.fallbacks",   "map.max_depth",
                                              "map.arena_bytes", "map.arena_limit", "map.table_bytes"};
 // Neither a loss nor of the map.
-constexpr std::string_view kPlainCounters[] = {"import.events"};
+constexpr std::string_view kPlainCounters[] = {"import.events", "cache.published", "cache.replaced", "cache.hits"};
 
 struct Sorted {
   std::vector<std::pair<std::string, EventCounters>> events;  // in the order of the ledger
@@ -272,6 +275,12 @@ void write_losses(const Ledger& ledger, TextWriter& out) {
                           ledger.get("map.generation"), human_count(ledger.get("map.entries")),
                           human_count(ledger.get("map.capacity")), human_count(ledger.get("map.successes")),
                           human_count(ledger.get("map.fallbacks"))));
+  }
+  if (ledger.has("cache.hits")) {
+    out.write(
+        fmt::format("cookie cache: {} events sent by cookie, {} templates published, {} of them in another's place\n",
+                    human_count(ledger.get("cache.hits")), human_count(ledger.get("cache.published")),
+                    human_count(ledger.get("cache.replaced"))));
   }
   if (!sorted.explained.empty()) {
     out.write("\n");

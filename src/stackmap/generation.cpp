@@ -193,6 +193,19 @@ Interned Generation::store(uint32_t index, uint32_t hash, std::span<const uint64
   return {{number_, index}, Fallback::kNone, true};
 }
 
+bool Generation::count_again(Cookie cookie, uint32_t lane) {
+  if (cookie.generation() != number_ || cookie.slot() >= slot_count_) {
+    return false;
+  }
+  // Acquire: as in intern().
+  const auto handle = static_cast<uint32_t>(slot(cookie.slot()).load(std::memory_order_acquire));
+  if (handle < FrameArena::kFirstHandle) {
+    return false;
+  }
+  add_ref(lane, arena_.at(handle).tag);
+  return true;
+}
+
 void Generation::count(const OutcomeCounts& outcomes) {
   for (size_t i = 0; i < outcomes.size(); ++i) {
     if (outcomes[i] != 0) {

@@ -83,6 +83,9 @@ class Generation {
   // Interns without counting the outcome; StackMap::Session counts it. Never returns kOff. `lane` is below kLanes, and
   // no other thread uses it at the same time, save kSharedLane; use_lane() comes first.
   Interned intern(std::span<const uint64_t> frames, uint32_t lane);
+  // Counts one more cookie for the stack that has it, as intern() of that stack would. False if none has. The lane as
+  // for intern(); bounded, and waits for nobody.
+  bool count_again(Cookie cookie, uint32_t lane);
   void use_lane(uint32_t lane);
   void count(const OutcomeCounts& outcomes);
 

@@ -173,6 +173,21 @@ class StackMap::Session {
     return result;
   }
 
+  // Hands out once more a cookie that an earlier intern() gave, without the stack: counts what intern() of that stack
+  // would have counted (`ref`, successes), at the cost of one slot. False, and nothing counted, if this session hands
+  // out no such cookie: the map is off, the cookie is of another generation, or no stack of this one has it. The
+  // caller then interns the stack.
+  bool hand_out_again(Cookie cookie) {
+    if (!on_ || !generation_->count_again(cookie, lane_)) {
+      return false;
+    }
+    ++outcomes_[static_cast<size_t>(Fallback::kNone)];
+    if (++pending_ == kHandInEvery) {
+      hand_in();
+    }
+    return true;
+  }
+
   bool on() const { return on_; }
   // What the session's cookies carry; 0 while there is no map.
   uint32_t generation() const { return generation_ != nullptr ? generation_->number() : 0; }

@@ -14,40 +14,8 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from support.tools import Case, DEADLINE, PerfStat, Recording, Workload, run_tests, wait_for  # noqa: E402
-
-ALLOC = "kmem:kmem_cache_alloc"
-KMEM = [ALLOC, "kmem:kmalloc", "kmem:kfree", "kmem:kmem_cache_free", "kmem:mm_page_alloc", "kmem:mm_page_free"]
-
-
-def group_states(group):
-    """The processes of a process group: pid -> state."""
-    states = {}
-    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        except OSError:
-            continue  # it ended meanwhile
-        if int(fields[2]) == group:
-            states[int(path.parent.name)] = fields[0]
-    return states
-
-
-def group_cpu_ticks(group):
-    ticks = 0
-    for pid in group_states(group):
-        try:
-            fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12])
-        except OSError:
-            pass
-    return ticks
-
-
-def stop_group(case, group):
-    os.killpg(group, signal.SIGSTOP)
-    wait_for(case, lambda: set(group_states(group).values()) == {"T"})
-
+from support.ledger import ALLOC, KMEM, LedgerCase  # noqa: E402
+from support.tools import DEADLINE, Case, PerfStat, Recording, Workload, run_tests  # noqa: E402
 
 class PerfStatTest(Case):
     def test_events_of_a_process_equal_perf_stats_one_for_one(self):
@@ -109,46 +77,8 @@ class StacksTest(Case):
         return stacks
 
 
-class LedgerTest(Case):
+class LedgerTest(LedgerCase):
     """Everything that fired is accounted for."""
-
-    def check_sums(self, recording):
-        rows = recording.ledger()
-        events = recording.events()
-        for event, row in rows.items():
-            if event not in ("sum",):
-                self.assertEqual(row["hits"], row["filtered"] + row["sent"] + row["ring full"] + row["busy"] +
-                                 row["missed"] + row["other"], event)
-        for event in KMEM:
-            self.assertEqual(events.get(event, 0), rows[event]["sent"], event)
-        return rows
-
-    def stress(self, *ring):
-        """Stressors that are stopped whenever a counter is switched: what they do in between, both counters see."""
-        stressor = self.start(["stress-ng", "--udp", "2", "--sock", "2", "--timer", "1", "-t", "60", "-q"],
-                              start_new_session=True)
-        self.addCleanup(os.killpg, stressor.pid, signal.SIGKILL)
-        # A server and a client each for udp and sock, one for timer, and the parent.
-        wait_for(self, lambda: len(group_states(stressor.pid)) >= 10)
-        stop_group(self, stressor.pid)
-        pids = ",".join(map(str, group_states(stressor.pid)))
-        recording = Recording(self, *ring, "-e", "kmem", "-p", pids)
-        perf = PerfStat(self, KMEM, pids)
-        perf.tell("enable")
-        os.killpg(stressor.pid, signal.SIGCONT)
-        # Work is measured in the stressors' own CPU time, so that a loaded machine only makes it last longer.
-        begin = group_cpu_ticks(stressor.pid)
-        wait_for(self, lambda: group_cpu_ticks(stressor.pid) - begin >= 150)
-        stop_group(self, stressor.pid)
-        perf.tell("disable")
-        recording.stop()
-        counted = perf.counts()
-        rows = self.check_sums(recording)
-        for event in KMEM:
-            # Where a program may not run because another one is running on its CPU, the kernel does not let perf count either.
-            seen = rows[event]["hits"] - rows[event]["filtered"] - rows[event]["missed"]
-            self.assertEqual(seen, counted[event], event)
-        return rows
 
     def test_sums_under_stress_equal_perfs(self):
         rows = self.stress()

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "bpf/stackmap_record.h"
+#include "bpf/stackmap_cache.h"
 
 namespace stackmap_test {
 
@@ -45,10 +45,11 @@ class RecordBuilder {
 
   std::string bytes() {
     header.string_size = static_cast<uint8_t>(string_.size());
-    std::string body = fields_ + string_;
+    std::string body = fields_;
     for (const auto* frames : {&frames_, &user_frames_}) {
       body.append(reinterpret_cast<const char*>(frames->data()), frames->size() * 8);
     }
+    body += string_;
     header.size = static_cast<uint16_t>(sizeof(header) + body.size());
     return std::string(reinterpret_cast<const char*>(&header), sizeof(header)) + body;
   }
@@ -60,6 +61,40 @@ class RecordBuilder {
   std::string string_;
   std::vector<uint64_t> frames_;
   std::vector<uint64_t> user_frames_;
+};
+
+// A batch as the programs grow it: the first event's time and thread, then events and changes of the thread.
+class BatchBuilder {
+ public:
+  BatchBuilder(uint64_t time_ns, uint32_t tid, uint32_t tgid) {
+    header.kind = STACKMAP_BATCH;
+    header.time_ns = time_ns;
+    header.tid = tid;
+    header.tgid = tgid;
+  }
+  BatchBuilder& event(uint32_t id, uint32_t delta_ns, const std::vector<uint64_t>& words) {
+    ++header.kernel_stack;
+    return entry(id, delta_ns, words);
+  }
+  BatchBuilder& thread(uint32_t tid, uint32_t tgid) {
+    return entry(STACKMAP_BATCH_THREAD, 0, {uint64_t{tgid} << 32 | tid});
+  }
+  BatchBuilder& entry(uint32_t id, uint32_t delta_ns, const std::vector<uint64_t>& words) {
+    const uint32_t head[2] = {delta_ns | static_cast<uint32_t>(words.size()) << STACKMAP_BATCH_TIME_BITS, id};
+    entries_.append(reinterpret_cast<const char*>(head), sizeof(head));
+    entries_.append(reinterpret_cast<const char*>(words.data()), words.size() * 8);
+    return *this;
+  }
+
+  std::string bytes() {
+    header.size = static_cast<uint16_t>(sizeof(header) + entries_.size());
+    return std::string(reinterpret_cast<const char*>(&header), sizeof(header)) + entries_;
+  }
+
+  stackmap_record_header header{};
+
+ private:
+  std::string entries_;
 };
 
 }  // namespace stackmap_test

@@ -300,6 +300,25 @@ TEST_CASE("the ref stays at INT_MAX") {
   CHECK(ref_of(*generation, cookie) == INT_MAX);
   // Cut off when counted, not only when read: 2^31 interns later it would be 0.
   CHECK(GenerationTestPeer::ref(*generation, lane, 0) == INT_MAX);
+  CHECK(generation->count_again(cookie, lane));
+  CHECK(GenerationTestPeer::ref(*generation, lane, 0) == INT_MAX);
+}
+
+TEST_CASE("a cookie is counted again only where a stack has it") {
+  const auto generation = generation_of(with_hash(hash_of_first_frame), 3);
+  const Cookie cookie = intern(*generation, {0x20000000}).cookie;
+  REQUIRE(cookie == Cookie(3, 2));
+  CHECK(generation->count_again(cookie, 0));
+  CHECK(generation->count_again(cookie, 1));
+  CHECK_FALSE(generation->count_again(Cookie(2, 2), 0));
+  CHECK_FALSE(generation->count_again(Cookie(4, 2), 0));
+  CHECK_FALSE(generation->count_again(Cookie(3, 1), 0));
+  CHECK_FALSE(generation->count_again(Cookie(3, generation->slot_count()), 0));
+  CHECK_FALSE(generation->count_again(Cookie(3, UINT32_MAX), 0));
+  GenerationTestPeer::set_slot(*generation, 5, 0x50000000, GenerationTestPeer::kPublishing);
+  CHECK_FALSE(generation->count_again(Cookie(3, 5), 0));
+  generation->use_lane(1);
+  CHECK(ref_of(*generation, cookie) == 3);
 }
 
 TEST_CASE("the ref of several lanes is their sum, and that stays at INT_MAX too") {

@@ -129,7 +129,7 @@ TEST_CASE("the rest is in words where it is not nought, and unknown names are ke
   CHECK(text.find("1,500  events whose stack the kernel could not walk (EFAULT)") != std::string::npos);
   CHECK(text.find("deeper than the kernel") == std::string::npos);  // nought
   CHECK(text.find("3  stacks recorded in full because they are deeper than the map takes\n") != std::string::npos);
-  CHECK(text.find("4  samples that the ring of CPU 12 says it dropped") != std::string::npos);
+  CHECK(text.find("4  records that the ring of CPU 12 says it dropped") != std::string::npos);
   CHECK(text.find("6  samples that could not be decoded: bad_size") != std::string::npos);
   const size_t other = text.find("other counters:\n");
   REQUIRE(other != std::string::npos);

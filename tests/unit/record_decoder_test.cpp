@@ -138,7 +138,7 @@ TEST_CASE("what does not add up is rejected, with the reason") {
   CHECK(changed([](auto& h) { h.kernel_stack = 15; }) == Reject::kBadSize);
   CHECK(changed([](auto& h) { h.user_stack = 8; }) == Reject::kBadSize);
   std::string endless = good;
-  endless.replace(24 + 24, 8, "12345678");
+  endless.replace(24 + 24 + 16, 8, "12345678");
   CHECK(reject(endless) == Reject::kBadString);
   CHECK(reject(RecordBuilder(STACKMAP_ANY).fields(stackmap_any_fields{1, 0}).bytes()) == Reject::kUnknownKind);
 }

@@ -79,6 +79,12 @@ struct Worker {
         if (result.stored()) {
           faults += result.cookie.generation() != session.generation();
           stored.push_back({result.cookie, number});
+          if (number % 3 == 0) {
+            faults += !session.hand_out_again(result.cookie);
+            ++interns;
+            ++outcomes[0];
+            stored.push_back({result.cookie, number});
+          }
         }
       }
     }

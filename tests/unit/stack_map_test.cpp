@@ -92,6 +92,38 @@ TEST_CASE("a session keeps its generation over a reset, later ones have the new 
   CHECK(ended->stats().successes() == 1);
 }
 
+TEST_CASE("a cookie handed out again counts as an intern of its stack, in its generation and while the map is on") {
+  const auto map = map_of();
+  const Cookie first = intern(*map, {1, 2});
+  {
+    auto session = map->pin();
+    for (uint32_t i = 0; i < 3 * StackMap::Session::kHandInEvery; ++i) {
+      REQUIRE(session.hand_out_again(first));
+    }
+    CHECK_FALSE(session.hand_out_again(Cookie(1, first.slot() + 1)));
+  }
+  const uint64_t handed_out = 1 + 3 * StackMap::Session::kHandInEvery;
+  CHECK(map->stats()->successes() == handed_out);
+  CHECK(map->stats()->fallbacks() == 0);
+  CHECK(map->snapshot()->lookup(first).record.ref == handed_out);
+
+  auto before = map->pin();
+  const auto ended = std::move(map->reset()).value();
+  CHECK(before.hand_out_again(first));
+  CHECK_FALSE(map->pin().hand_out_again(first));
+  before.end();
+  CHECK(ended->lookup(first).record.ref == handed_out + 1);
+
+  const Cookie second = intern(*map, {1, 2});
+  map->off();
+  CHECK_FALSE(map->pin().hand_out_again(second));
+  REQUIRE(map->free(none()));
+  CHECK_FALSE(map->pin().hand_out_again(second));
+  REQUIRE(map->on());
+  CHECK_FALSE(map->pin().hand_out_again(second));
+  CHECK(map->totals().interns() == handed_out + 2);
+}
+
 TEST_CASE("reset_and_wait waits for the sessions of earlier generations, and for those only") {
   const auto map = map_of();
   auto old = map->pin();
