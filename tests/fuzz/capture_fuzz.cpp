@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a capture. The header's checksums are mended first, or nearly every input would end there.
+// Any bytes as a capture. The header's checksums are mended first, or nearly every input would end there. Whatever it
+// is, a copy of it is sound.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "capture/block.h"
 #include "capture/capture.h"
+#include "capture/copy_capture.h"
+#include "support/faulty_file.h"
 
 using namespace stackmap;
 
@@ -37,6 +42,34 @@ void mend_checksums(std::string& bytes) {
   }
 }
 
+void check_copy(const Capture& from) {
+  const auto disk = std::make_shared<stackmap_test::Disk>();
+  auto writer = CaptureWriter::create(std::make_unique<stackmap_test::FaultyFile>(disk), copy_info(from, {}),
+                                      from.event_types(), copy_writer_options());
+  if (!writer) {
+    return;
+  }
+  const auto totals = copy_capture(from, **writer, {});
+  if (!totals) {
+    return;
+  }
+  const auto copy = Capture::open(memory_file(disk->bytes, "copy"));
+  uint64_t events = 0;
+  if (!copy || !copy->for_each_event([&](const Event& event) {
+        const auto stack = copy->stack(event.stack.cookie);
+        const auto before = from.stack(event.stack.cookie);
+        if (event.stack.state == StackRef::State::kCookie && !std::ranges::equal(stack, before)) {
+          std::abort();
+        }
+        return ++events != 0;
+      })) {
+    std::abort();
+  }
+  if (copy->damage().any() || !copy->damage().closed || events != totals->events) {
+    std::abort();
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -58,6 +91,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   });
   if (!read || (events < 1000000 && events + capture->damage().events_lost != capture->event_count())) {
     std::abort();
+  }
+  if (events < 100000) {
+    check_copy(*capture);
   }
   return 0;
 }
