@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/block_writer.h"
 
+#include <fmt/format.h>
 #include <zstd.h>
 
-#include <cassert>
 #include <cstring>
 #include <new>
 
@@ -24,7 +24,10 @@ BlockWriter::~BlockWriter() {
 }
 
 Result<void> BlockWriter::write(BlockHeader header, std::string_view payload) {
-  assert(payload.size() <= kMaxRawBlock);
+  if (payload.size() > kMaxRawBlock) {
+    return make_error(ErrorKind::kFailed,
+                      fmt::format("a block of {} bytes is larger than {} can have", payload.size(), file_->name()));
+  }
   buffer_.resize(kBlockHeaderBytes + ZSTD_compressBound(payload.size()));
   const size_t stored = ZSTD_compressCCtx(zstd_, buffer_.data() + kBlockHeaderBytes, buffer_.size() - kBlockHeaderBytes,
                                           payload.data(), payload.size(), level_);

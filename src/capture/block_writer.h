@@ -25,7 +25,7 @@ class BlockWriter {
 
   // Writes one block. Of `header` the kind, generation, count and times are the caller's; the rest is filled in here.
   // After a failed write the file is cut back to the blocks before it, so far as that is possible, and the block counts
-  // as not written. `payload` must not exceed kMaxRawBlock.
+  // as not written. kFailed if `payload` exceeds kMaxRawBlock.
   Result<void> write(BlockHeader header, std::string_view payload);
   Result<void> sync() { return file_->sync(); }
 

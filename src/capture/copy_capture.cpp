@@ -18,8 +18,9 @@ namespace stackmap {
 
 namespace {
 
-// So many table entries are collected at most before they are written.
-constexpr size_t kPendingEntries = 8192;
+// Table entries of about so many bytes are collected before they are written.
+constexpr size_t kPendingBytes = size_t{4} << 20;
+constexpr size_t kNumberBytes = 10;  // of a varint, at most
 
 class Copier {
  public:
@@ -74,12 +75,12 @@ class Copier {
     STACKMAP_TRY(need_stack(copy.stack));
     STACKMAP_TRY(to_.add_event(copy));
     ++totals_.events;
-    return {};
+    return settle();
   }
 
-  // A table entry more; they are not collected without end.
-  Result<void> added() {
-    if (++pending_ < kPendingEntries) {
+  // Writes the table entries that were collected, where they are many.
+  Result<void> settle() {
+    if (pending_ < kPendingBytes) {
       return {};
     }
     pending_ = 0;
@@ -90,6 +91,7 @@ class Copier {
     const auto found = threads_.find(tid);
     if (found != threads_.end()) {
       for (TaskRecord& record : found->second) {
+        pending_ += 5 * kNumberBytes + record.comm.size();
         to_.add_task(std::move(record));
       }
       threads_.erase(found);
@@ -127,6 +129,7 @@ class Copier {
       ++totals_.strings_missing;
       return to_.string_id(from_.string(id));
     }
+    pending_ += kNumberBytes + text->second.size();
     return string_ids_.emplace(id, to_.string_id(text->second)).first->second;
   }
 
@@ -140,7 +143,7 @@ class Copier {
         return {};
       }
       const auto frames = from_.stack(stack.cookie);
-      if (frames.empty()) {
+      if (frames.empty() || stack.cookie.generation() == 0) {
         missing_stack(stack);
         return {};
       }
@@ -150,7 +153,8 @@ class Copier {
   }
 
   void missing_stack(StackRef& stack) {
-    if (is_import_) {
+    // Generations begin at 1: a cookie of 0 is of no map, and no block of events can tell it from none.
+    if (is_import_ && stack.cookie.generation() != 0) {
       ++(generations_.contains(stack.cookie.generation()) ? unknown_ : stale_);
       return;
     }
@@ -166,14 +170,16 @@ class Copier {
     }
     refs_.emplace(cookie, ref);
     to_.add_stack(cookie, frames);
+    pending_ += kNumberBytes * (frames.size() + 2);
     need_symbols(frames);
-    return added();
+    return {};
   }
 
   void need_symbols(std::span<const uint64_t> frames) {
     for (const uint64_t frame : frames) {
       if (named_.insert(frame).second) {
         if (const KernelSymbol* symbol = from_.symbol(frame)) {
+          pending_ += 5 * kNumberBytes + symbol->name.size() + symbol->module.size();
           to_.add_symbol(frame, *symbol);
         }
       }
@@ -185,19 +191,20 @@ class Copier {
     for (const CapturedStack& stack : from_.stacks()) {
       if (!refs_.contains(stack.cookie)) {
         STACKMAP_TRY(add_stack(stack.cookie, stack.frames, 0));
+        STACKMAP_TRY(settle());
       }
     }
     for (const auto& [frame, symbol] : from_.symbols()) {
       need_symbols(std::span(&frame, 1));
-      STACKMAP_TRY(added());
+      STACKMAP_TRY(settle());
     }
     for (const auto& [id, text] : from_.strings()) {
       (void)need_string(id);
-      STACKMAP_TRY(added());
+      STACKMAP_TRY(settle());
     }
     while (!threads_.empty()) {
       need_thread(threads_.begin()->first);
-      STACKMAP_TRY(added());
+      STACKMAP_TRY(settle());
     }
     return {};
   }

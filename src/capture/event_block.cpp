@@ -27,6 +27,8 @@ enum ColumnId : uint32_t {
 constexpr uint32_t kMaxType = 4095;
 // A stack of a fallback; far above what a kernel gives, and a bound on what hostile bytes can ask for.
 constexpr uint64_t kMaxFallbackDepth = 65536;
+// More than the largest map has. Slots from text or from another file can be any; they must not cost what they count.
+constexpr uint32_t kNearSlots = uint32_t{1} << 23;
 
 uint64_t delta(uint64_t value, uint64_t before) {
   return zigzag(static_cast<int64_t>(value - before));
@@ -43,10 +45,10 @@ void EventBlockEncoder::add_stack(const StackRef& stack) {
       const uint32_t slot = stack.cookie.slot();
       assert(generation_ == 0 || generation_ == stack.cookie.generation());
       generation_ = stack.cookie.generation();
-      if (slot >= slot_index_.size()) {
+      if (slot >= slot_index_.size() && slot < kNearSlots) {
         slot_index_.resize(std::max<size_t>(size_t{slot} + 1, slot_index_.size() * 2));
       }
-      auto& [block, index] = slot_index_[slot];
+      auto& [block, index] = slot < kNearSlots ? slot_index_[slot] : far_slots_[slot];
       if (block != block_) {
         block = block_;
         index = slot_count_++;
@@ -146,6 +148,7 @@ void EventBlockEncoder::finish(std::string& out) {
   events_ = 0;
   generation_ = 0;
   slot_count_ = 0;
+  far_slots_.clear();
   ++block_;
   field_bytes_ = 0;
 }

@@ -7,6 +7,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -82,6 +84,7 @@ class EventBlockEncoder {
   uint32_t slot_count_ = 0;
   // By slot: which block saw it last, and at what index.
   std::vector<std::pair<uint32_t, uint32_t>> slot_index_;
+  std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> far_slots_;  // the same, of slots that no map has
   uint32_t block_ = 1;
   std::vector<Cpu> cpu_;
   std::vector<Type> fields_;  // by event type

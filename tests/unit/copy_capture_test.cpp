@@ -308,3 +308,23 @@ TEST_CASE("a copy that cannot be written is a failure", "[copy]") {
     CHECK(done.error().errnum == ENOSPC);
   }
 }
+
+TEST_CASE("a cookie of any slot is copied, and costs no memory for the slots below it", "[copy]") {
+  TestFile file(segment_info(0, 0));
+  for (const uint32_t slot : {3U, 8388607U, 8388608U, UINT32_MAX}) {
+    const uint64_t frame = slot;
+    file.writer().add_stack(Cookie(1, slot), std::span(&frame, 1));
+  }
+  for (const uint32_t slot : {UINT32_MAX, 3U, 8388608U, 8388607U, UINT32_MAX}) {
+    file.event(1, 5, cookie_ref(1, slot), "s");
+  }
+  file.close();
+  const Copied copy = copied(file.bytes());
+  std::vector<uint32_t> slots;
+  REQUIRE(copy.capture.for_each_event([&](const Event& event) {
+    slots.push_back(event.stack.cookie.slot());
+    CHECK(copy.capture.stack(event.stack.cookie).front() == event.stack.cookie.slot());
+    return true;
+  }));
+  CHECK(slots == std::vector<uint32_t>{UINT32_MAX, 3, 8388608, 8388607, UINT32_MAX});
+}
