@@ -75,13 +75,13 @@ def overhead(bench):
                          bench.work(500)), "",
             *overhead_of(bench, f"S: ping-pong, {bench.work(200000):,} round trips on one CPU, {SWITCH}", SWITCH,
                          "ping-pong", bench.work(200000)), "",
-            "Every tool sees the whole system. Events seen by perf and bpftrace include their own, and all but ours "
-            "include those of the machine's other processes and of this script; stackmap leaves itself out. The floor "
-            "walks the stack into a buffer and keeps nothing. CPU seconds and peak memory are of the tool's process "
-            "from its start to its end (for bpftrace with compiling, for perf with reading its file again, for stackmap "
-            "with naming the frames); of a short run the start is the larger part. ftrace has no process and "
-            "overwrites its oldest entries by design: those are its lost ones. Ratios are of the "
-            "medians of this run.", ""]
+            f"Every ring has {RING_KIB} KiB a CPU. Every tool sees the whole system, so also the machine's other "
+            "processes and this script; perf and bpftrace see events of their own too, stackmap leaves itself out. The "
+            "floor walks the stack into a buffer and keeps nothing. CPU seconds and peak memory are of the tool's "
+            "process from its start to its end (for bpftrace with compiling, for perf with reading its file again, for "
+            "stackmap with naming the frames); of a short run the start is the larger part. ftrace has no process and "
+            "overwrites its oldest entries by design: those are its lost ones. Ratios are of the medians of this run.",
+            ""]
 
 
 def mix(bench):
@@ -103,94 +103,6 @@ def mix(bench):
             "profilers take. So does the number of events, of which only the shares compare.", ""]
 
 
-def kept_by_ring(bench, variant, rounds):
-    """Events in the ring when nobody reads it: the tool is stopped while the workload runs."""
-    warm_up = Workload(bench, "open-close", 20)
-    workload = Workload(bench, "open-close", rounds)
-    control = bench.dir / "control.socket"
-    variant.start(ALLOC, "-p", f"{warm_up.pid},{workload.pid}", "--ring-size", f"{RING_KIB}K", f"--control={control}")
-    # It has met the stacks, and has emptied the ring, when the reader stops.
-    warm_up.work()
-    bench.run(bench.build / "stackmap", "ctl", control, "snapshot")
-    variant.tool.pause()
-    workload.work()
-    variant.tool.go_on()
-    variant.stop()
-    warm_up.end()
-    workload.end()
-    folded = bench.run(bench.build / "stackmap", "export", variant.base, "-p", workload.pid)
-    return sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines())
-
-
-def kept_by_ftrace(bench, rounds):
-    """(entries, bytes) of the workload's CPU."""
-    ftrace = Ftrace(bench, "ftrace", RING_KIB)
-    workload = Workload(bench, "open-close", rounds)
-    ftrace.start(ALLOC)
-    workload.work()
-    ftrace.switch.write_text("0")
-    stats = ftrace.stats(bench.work_cpu)
-    ftrace.remove()
-    workload.end()
-    return stats["entries"], stats["bytes"]
-
-
-def kept_by_flight_recorder(bench, rounds):
-    variant = Ours(bench, "flight recorder")
-    workload = Workload(bench, "open-close", rounds)
-    variant.start(ALLOC, "-p", workload.pid, "--flight-record", f"{RING_KIB}K")
-    workload.work()
-    outcome = variant.stop()
-    workload.end()
-    return outcome.events, outcome.file_bytes
-
-
-def retention(bench):
-    # Not less work with --quick: it has to be more than what fits.
-    rounds = 100
-    size = RING_KIB * 1024
-    kept = {}
-    bytes_kept = {}
-    own, missing = ours(bench)
-    flight = bench.offers("--flight-record")
-    for repetition in range(bench.runs):
-        bench.tell(f"retention: {repetition + 1}/{bench.runs}")
-        for variant in own:
-            kept.setdefault(variant.name, []).append(kept_by_ring(bench, variant, rounds))
-        entries, in_bytes = kept_by_ftrace(bench, rounds)
-        kept.setdefault("ftrace", []).append(entries)
-        bytes_kept.setdefault("ftrace", []).append(in_bytes)
-        if flight:
-            events, in_bytes = kept_by_flight_recorder(bench, rounds)
-            kept.setdefault("flight", []).append(events)
-            bytes_kept.setdefault("flight", []).append(in_bytes)
-    entries = median(kept["ftrace"])
-    rows = [["cover letter, stack map off", "", "4,867", "107.4", ""], ["cover letter, stack map on", "", "10,552", "49.8", ""],
-            ["ftrace with stacks", show(entries / 2), show(entries), show(ratio(median(bytes_kept["ftrace"]), entries), 1),
-             show(ratio(median(bytes_kept["ftrace"]), entries / 2), 1)]]
-    for variant in own:
-        events = median(kept[variant.name])
-        rows.append([f"{variant.name}, perf ring", show(events), show(events * 2), show(ratio(size, events * 2), 1),
-                     show(ratio(size, events), 1)])
-    if flight:
-        events = median(kept["flight"])
-        rows.append(["stackmap, flight recorder", show(events), show(events * 2),
-                     show(ratio(median(bytes_kept["flight"]), events * 2), 1),
-                     show(ratio(median(bytes_kept["flight"]), events), 1)])
-    else:
-        missing = (*missing, "This `stackmap record` has no `--flight-record`: there is no row for it.")
-    return ["## Retention", "",
-            f"W of {rounds} rounds, {ALLOC}, {RING_KIB} KiB a CPU, nobody reading; what is left on the workload's CPU.", "",
-            *table(["variant", "events with stacks", "entries", "B/entry", "B/event"], rows),
-            "The cover letter's figures are of QEMU arm64 and count ring entries; an entry is an event or a stack, so an "
-            "event with its stack is two, here also where it is one record or less. ftrace's entries and bytes are the kernel's own. Of our ring the events were "
-            "counted: after a warm-up the reader was stopped while the workload ran, and read what had fitted afterwards; its "
-            f"bytes are computed, {RING_KIB} KiB divided by the events. It keeps the first events, not the last, and what did not "
-            "fit is counted as lost. "
-            + ("The flight recorder's bytes are those of the snapshot's files, all in. " if flight else "")
-            + f"Medians of {bench.runs}.", "", *missing, ""]
-
-
 def formats(bench):
     variants = [Ours(bench, "stackmap"), Perf(bench, "perf record -g -a", "-g"),
                 Perf(bench, "perf record -g -a -z", "-g", "-z")]
@@ -204,6 +116,7 @@ def formats(bench):
         for variant in variants:
             outcomes = [outcome for _, outcome in results[variant.name]]
             cells[variant.name].append(show(file_bytes_event(outcomes), 1))
-    return ["## Bytes on disk an event", "", *table(["variant", *(title for title, _, _ in kinds)], list(cells.values())),
+    return ["## Bytes on disk an event", "",
+            *table(["variant", *(title for title, _, _ in kinds)], list(cells.values())),
             "The whole file divided by the events in it, median of the runs: tables, names and losses included. perf's "
             "files need the symbols of the machine beside them; ours hold the names of their frames.", ""]
