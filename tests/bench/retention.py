@@ -58,8 +58,8 @@ def kept_by_flight_recorder(bench):
 
 def note(bench, flight):
     return ("The cover letter's figures are of QEMU arm64 and count ring entries; an entry is an event or a stack, so "
-            "an event with its stack is two, here also where it is one record or less. ftrace's entries and bytes are the "
-            "kernel's own. Of our ring the events were counted: after a warm-up the reader was stopped while the "
+            "an event with its stack is two, here also where it is one record or less. ftrace's entries and bytes are "
+            "the kernel's own. Of our ring the events were counted: after a warm-up the reader was stopped while the "
             "workload ran, and read what had fitted afterwards; its bytes an event are computed, the ring's "
             f"{RING_KIB} KiB divided by the events. It keeps the first events, not the last, and what did not fit is "
             "counted as lost. "
