@@ -78,8 +78,9 @@ def overhead(bench):
             f"Every ring has {RING_KIB} KiB a CPU. Every tool sees the whole system, so also the machine's other "
             "processes and this script; perf and bpftrace see events of their own too, stackmap leaves itself out. The "
             "floor walks the stack into a buffer and keeps nothing. CPU seconds and peak memory are of the tool's "
-            "process from its start to its end (for bpftrace with compiling, for perf with reading its file again, for "
-            "stackmap with naming the frames); of a short run the start is the larger part. ftrace has no process and "
+            "process from its start to its end (for bpftrace with compiling, for perf with reading its file again, "
+            "whose mapped pages count, for stackmap with naming the frames); of a short run the start is the larger part. "
+            "Lost are perf's LOST_SAMPLES, bpftrace's own count, and all of stackmap's ledger. ftrace has no process and "
             "overwrites its oldest entries by design: those are its lost ones. Ratios are of the medians of this run.",
             ""]
 
