@@ -20,14 +20,13 @@
 #include "collector/bpf_log.h"
 #include "collector/bpf_namer.h"
 #include "collector/bpf_session.h"
-#include "collector/cache_map.h"
 #include "collector/command.h"
 #include "collector/control_server.h"
+#include "collector/kernel_cache.h"
 #include "collector/perf_ring.h"
 #include "collector/tracefs.h"
 #include "process/host.h"
 #include "process/task_table.h"
-#include "recorder/cookie_cache.h"
 #include "recorder/recorder.h"
 #include "stackmap/stack_map.h"
 
@@ -117,8 +116,7 @@ class Recording final : private ControlTarget {
   std::unique_ptr<KernelNamer> namer_;
   std::unique_ptr<StackMap> map_;
   std::unique_ptr<BpfSession> bpf_;
-  std::unique_ptr<CacheMap> cache_map_;  // null: without the cookie cache
-  std::unique_ptr<CookieCache> cache_;   // likewise
+  std::unique_ptr<KernelCache> cache_;  // null: without the cookie cache
   std::unique_ptr<PerfRing> ring_;
   std::unique_ptr<CaptureWriter> writer_;
   std::unique_ptr<Recorder> recorder_;
@@ -165,7 +163,7 @@ Result<void> Recording::open_capture(uint32_t frames) {
   }
   recorder_options.frames_asked = frames;
   recorder_options.namer = namer_.get();
-  recorder_options.cache = cache_.get();
+  recorder_options.cache = cache_ ? &cache_->cookies() : nullptr;
   recorder_options.find_task = [](uint32_t tid, uint64_t time_ns) { return read_proc_task(tid, time_ns); };
   STACKMAP_TRY_VALUE(file, hooks_.open_file());
   STACKMAP_TRY_VALUE(
@@ -194,9 +192,7 @@ Result<void> Recording::load_programs(uint32_t frames) {
   bpf_ = std::move(bpf);
   if (bpf_options.cache_entries != 0) {
     STACKMAP_TRY_VALUE(cache_map, bpf_->open_cache());
-    cache_map_ = std::move(cache_map);
-    cache_ = std::make_unique<CookieCache>(cache_map_->entries(),
-                                           [this](uint32_t generation) { cache_map_->set_generation(generation); });
+    cache_ = std::make_unique<KernelCache>(std::move(cache_map));
   }
   return {};
 }
@@ -348,19 +344,10 @@ Result<void> Recording::drain() {
   return {};
 }
 
-// All that was recorded by now: also what the batches hold, and rings below their watermarks, which wake nobody.
+// Also what the batches hold, and rings below their watermarks, which wake nobody.
 Result<void> Recording::settle() {
-  if (cache_ == nullptr) {
-    return drain();
-  }
-  const uint64_t round = cache_->begin_round();
-  const bool everyone = cache_->waiting() != 0;
-  const bool all = cache_map_->flush(everyone);
-  STACKMAP_TRY(ring_->drain());
-  cache_map_->take_offline(
-      [this](uint32_t cpu, std::span<const std::byte> record) { recorder_->on_record(record, cpu); });
-  if (everyone && all) {
-    cache_->end_round(round);
+  if (cache_) {
+    STACKMAP_TRY(cache_->settle(*ring_, [this](uint32_t cpu, auto record) { recorder_->on_record(record, cpu); }));
   }
   return drain();
 }
@@ -384,7 +371,7 @@ Result<bool> Recording::handle(Source source) {
   switch (source) {
     case kRing:
       STACKMAP_TRY(drain());
-      if (cache_ != nullptr && cache_->wants_round()) {
+      if (cache_ && cache_->cookies().wants_round()) {
         STACKMAP_TRY(settle());
       }
       return true;
@@ -443,7 +430,7 @@ std::string Recording::stat() {
     log_warning(drained.error().message());
   }
   const std::string text = stats_text(map_->stats());
-  return text.empty() || cache_ == nullptr ? text : text + cache_->stats_text();
+  return text.empty() || !cache_ ? text : text + cache_->cookies().stats_text();
 }
 
 std::shared_ptr<const Generation> Recording::map() {
