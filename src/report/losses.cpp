@@ -267,6 +267,9 @@ void write_losses(const Ledger& ledger, TextWriter& out) {
                           human_count(ledger.get("map.capacity")), human_count(ledger.get("map.successes")),
                           human_count(ledger.get("map.fallbacks"))));
   }
+  if (ledger.has("ring.bytes")) {
+    out.write(fmt::format("rings: {} read\n", human_size(ledger.get("ring.bytes"))));
+  }
   if (ledger.has("cache.hits")) {
     out.write(
         fmt::format("cookie cache: {} events sent by cookie, {} templates published, {} of them in another's place\n",
