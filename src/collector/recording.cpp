@@ -92,9 +92,7 @@ Result<void> Recording::load_programs(uint32_t frames) {
   bpf_ = std::move(bpf);
   if (bpf_options.cache_entries != 0) {
     STACKMAP_TRY_VALUE(cache_map, bpf_->open_cache());
-    cache_map_ = std::move(cache_map);
-    cache_ = std::make_unique<CookieCache>(cache_map_->entries(),
-                                           [this](uint32_t generation) { cache_map_->set_generation(generation); });
+    cache_ = std::make_unique<KernelCache>(std::move(cache_map));
   }
   return {};
 }
@@ -166,7 +164,7 @@ Result<void> Recording::open_recorder() {
   STACKMAP_TRY(open_store());
   recorder_options.frames_asked = info_.max_depth;
   recorder_options.namer = namer_.get();
-  recorder_options.cache = cache_.get();
+  recorder_options.cache = cache_ ? &cache_->cookies() : nullptr;
   recorder_options.triggers = triggers_;
   recorder_options.find_task = [](uint32_t tid, uint64_t time_ns) { return read_proc_task(tid, time_ns); };
   info_.session = store_ != nullptr ? random_number() : 0;
@@ -214,7 +212,7 @@ Result<void> Recording::follow_targets() {
 Result<void> Recording::watch_all() {
   STACKMAP_TRY(loop_.watch(ring_->epoll_fd(), [this]() -> Result<void> {
     STACKMAP_TRY(drain());
-    if (cache_ != nullptr && cache_->wants_round()) {
+    if (cache_ && cache_->cookies().wants_round()) {
       STACKMAP_TRY(settle());
     }
     STACKMAP_TRY(rotate_if_full());
@@ -285,19 +283,10 @@ Result<void> Recording::drain() {
   return {};
 }
 
-// All that was recorded by now: also what the batches hold, and rings below their watermarks, which wake nobody.
+// Also what the batches hold, and rings below their watermarks, which wake nobody.
 Result<void> Recording::settle() {
-  if (cache_ == nullptr) {
-    return drain();
-  }
-  const uint64_t round = cache_->begin_round();
-  const bool everyone = cache_->waiting() != 0;
-  const bool all = cache_map_->flush(everyone);
-  STACKMAP_TRY(ring_->drain());
-  cache_map_->take_offline(
-      [this](uint32_t cpu, std::span<const std::byte> record) { recorder_->on_record(record, cpu); });
-  if (everyone && all) {
-    cache_->end_round(round);
+  if (cache_) {
+    STACKMAP_TRY(cache_->settle(*ring_, [this](uint32_t cpu, auto record) { recorder_->on_record(record, cpu); }));
   }
   return drain();
 }

@@ -11,15 +11,14 @@
 
 #include "capture/capture_writer.h"
 #include "collector/bpf_session.h"
-#include "collector/cache_map.h"
 #include "collector/collector.h"
 #include "collector/command.h"
 #include "collector/control_server.h"
 #include "collector/event_loop.h"
+#include "collector/kernel_cache.h"
 #include "collector/perf_ring.h"
 #include "collector/snapshot_writer.h"
 #include "collector/tracefs.h"
-#include "recorder/cookie_cache.h"
 #include "recorder/flight_recorder.h"
 #include "recorder/recorder.h"
 #include "recorder/segment_files.h"
@@ -88,8 +87,7 @@ class Recording final : private ControlTarget {
   std::unique_ptr<KernelNamer> namer_;
   std::unique_ptr<StackMap> map_;
   std::unique_ptr<BpfSession> bpf_;
-  std::unique_ptr<CacheMap> cache_map_;  // null: without the cookie cache
-  std::unique_ptr<CookieCache> cache_;   // likewise
+  std::unique_ptr<KernelCache> cache_;  // null: without the cookie cache
   std::unique_ptr<PerfRing> ring_;
   std::unique_ptr<SegmentFiles> files_;     // segments or snapshots
   std::unique_ptr<FlightRecorder> flight_;  // what is kept in memory

@@ -37,7 +37,7 @@ std::string Recording::stat() {
     log_warning(drained.error().message());
   }
   const std::string text = stats_text(map_->stats());
-  return text.empty() || cache_ == nullptr ? text : text + cache_->stats_text();
+  return text.empty() || !cache_ ? text : text + cache_->cookies().stats_text();
 }
 
 std::shared_ptr<const Generation> Recording::map() {

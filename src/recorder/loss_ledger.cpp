@@ -60,6 +60,7 @@ Ledger make_ledger(const std::vector<KernelEventCounters>& kernel, const Recorde
   for (const auto& [cpu, lost] : recorder.ring_lost) {
     ledger.set(fmt::format("ring.lost.cpu{}", cpu), lost);
   }
+  ledger.set("ring.bytes", recorder.record_bytes);
   ledger.set("write.failures", recorder.write_failures);
   return ledger;
 }

@@ -33,6 +33,7 @@ struct RecorderCounters {
   uint64_t stacks_truncated = 0;
   uint64_t strings_truncated = 0;
   std::map<uint32_t, uint64_t> ring_lost;  // by CPU, as perf tells it
+  uint64_t record_bytes = 0;
   uint64_t write_failures = 0;
 
   uint64_t recorded() const;

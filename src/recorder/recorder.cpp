@@ -74,6 +74,7 @@ RecorderCounters::PerEvent* Recorder::event_counters(const Sample& sample) {
 }
 
 void Recorder::on_record(std::span<const std::byte> bytes, uint32_t cpu) {
+  counters_.record_bytes += bytes.size();
   if (RecordDecoder::is_batch(bytes)) {
     decoder_.decode_batch(bytes, cpu, *this);
     return;

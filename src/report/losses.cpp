@@ -87,7 +87,8 @@ constexpr std::string_view kMapCounters[] = {"map.generation",  "map.entries",  
                                              "map.successes",   "map.fallbacks",   "map.max_depth",
                                              "map.arena_bytes", "map.arena_limit", "map.table_bytes"};
 // Neither a loss nor of the map.
-constexpr std::string_view kPlainCounters[] = {"import.events", "cache.published", "cache.replaced", "cache.hits"};
+constexpr std::string_view kPlainCounters[] = {"import.events", "ring.bytes", "cache.published", "cache.replaced",
+                                               "cache.hits"};
 
 struct Sorted {
   std::vector<std::pair<std::string, EventCounters>> events;  // in the order of the ledger
@@ -275,6 +276,9 @@ void write_losses(const Ledger& ledger, TextWriter& out) {
                           ledger.get("map.generation"), human_count(ledger.get("map.entries")),
                           human_count(ledger.get("map.capacity")), human_count(ledger.get("map.successes")),
                           human_count(ledger.get("map.fallbacks"))));
+  }
+  if (ledger.has("ring.bytes")) {
+    out.write(fmt::format("rings: {} read\n", human_size(ledger.get("ring.bytes"))));
   }
   if (ledger.has("cache.hits")) {
     out.write(

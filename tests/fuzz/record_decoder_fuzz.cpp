@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as ring records: no crash, no view outside of the record.
+// Any bytes as ring records and as batches: no crash, no view outside of the record or its template, and no more events
+// or rejects than there is room for.
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -9,26 +11,63 @@
 
 using namespace stackmap;
 
+namespace {
+
+uint64_t sum_of(const Sample& sample) {
+  uint64_t sum = 0;
+  for (const RawStack* stack : {&sample.kernel_stack, &sample.user_stack}) {
+    for (const uint64_t frame : stack->frames) {
+      sum += frame;
+    }
+  }
+  for (const char c : sample.string) {
+    sum += static_cast<unsigned char>(c);
+  }
+  return sum + sample.field_count;
+}
+
+void require(bool condition) {
+  if (!condition) {
+    std::abort();
+  }
+}
+
+// A template of every kind, also of those that have none: the lowest bits of the id.
+struct Batch final : BatchEvents {
+  const SampleTemplate* find_template(uint32_t id) override {
+    if (id % 64 >= 32) {
+      return nullptr;
+    }
+    made.shape = id % 32 | (id / 64 % 2 * 8) << 8 | uint64_t{24} << 16;
+    made.frames = frames;
+    return &made;
+  }
+  void on_event(const Sample& sample, const SampleTemplate& from) override {
+    require(&from == &made && sample.kernel_stack.frames.size() == frames.size());
+    require(sample.field_count <= Sample::kMaxFields && sum_of(sample) != 1);
+    ++told;
+  }
+  void on_reject(Reject, uint64_t events) override { told += events; }
+
+  std::array<uint64_t, 3> frames = {1, 2, 3};
+  SampleTemplate made;
+  uint64_t told = 0;
+};
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const stackmap_test::AllocationBound bound(RecordDecoder::kMemoryFactor * size);
   RecordDecoder decoder;
   Sample sample;
   const auto bytes = std::as_bytes(std::span(data, size));
+  Batch batch;
+  decoder.decode_batch(bytes, 0, batch);
+  require(batch.told >= 1 && batch.told <= size / 8 + 1);
   if (!decoder.decode(bytes, 0, sample)) {
-    uint64_t sum = 0;
-    for (const RawStack* stack : {&sample.kernel_stack, &sample.user_stack}) {
-      for (const uint64_t frame : stack->frames) {
-        sum += frame;
-      }
-    }
-    for (const char c : sample.string) {
-      sum += static_cast<unsigned char>(c);
-    }
     const size_t parts =
         (sample.kernel_stack.frames.size() + sample.user_stack.frames.size()) * 8 + sample.string.size();
-    if (parts > size || sample.field_count > Sample::kMaxFields || sum == 1) {
-      return parts > size ? (std::abort(), 0) : 0;
-    }
+    require(parts <= size && sample.field_count <= Sample::kMaxFields && sum_of(sample) != UINT64_MAX);
   }
   return 0;
 }

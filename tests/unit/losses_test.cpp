@@ -140,4 +140,20 @@ TEST_CASE("the rest is in words where it is not nought, and unknown names are ke
   CHECK(text.find("rejected") == std::string::npos);  // no event was
 }
 
+TEST_CASE("the cookie cache has a line of its own and is no loss") {
+  Ledger ledger;
+  ledger.set("event.kmem:kfree.hits", 2000);
+  ledger.set("event.kmem:kfree.sent", 2000);
+  ledger.set("event.kmem:kfree.batched", 1500);
+  ledger.set("ring.bytes", 3 << 20);
+  ledger.set("cache.published", 20);
+  ledger.set("cache.replaced", 3);
+  ledger.set("cache.hits", 1500);
+  const std::string text = losses(ledger);
+  CHECK(text.find("lost 0 of 2,000 events") == 0);
+  CHECK(text.find("cookie cache: 1,500 events sent by cookie, 20 templates published, 3 of them") != std::string::npos);
+  CHECK(text.find("other counters") == std::string::npos);
+  CHECK(text.find("\nrings: 3.0 MiB read\n") != std::string::npos);
+}
+
 }  // namespace stackmap

@@ -174,6 +174,7 @@ TEST_CASE("a capture with the cookie cache is the capture without it, event for 
   CHECK(with.get("map.successes") == 5000);
   CHECK(with.get("cache.hits") > 4000);
   CHECK(with.get("cache.published") > 20);
+  CHECK(with.get("ring.bytes") < captures[0]->ledger().get("ring.bytes"));
   CHECK_FALSE(captures[0]->ledger().has("cache.hits"));
   CHECK(captures[1]->tasks().name(51, 10).tgid == 25);
 }
