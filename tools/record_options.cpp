@@ -175,11 +175,14 @@ void add_record_options(CLI::App& command, const std::shared_ptr<RecordOptions>&
   command
       .add_option("-e,--event", options->events,
                   "What to record: kmem, sched (both by default), category:name or a glob; may be repeated")
-      ->type_name("EVENT");
+      ->type_name("EVENT")
+      ->allow_extra_args(false);
   command.add_flag("-a,--all", options->all, "Every process (the default)");
   command.add_option("-p,--pid", options->processes, "Only these processes and what they start, comma-separated")
-      ->type_name("PID");
-  command.add_option("-t,--tid", options->threads, "Only these threads, comma-separated")->type_name("TID");
+      ->type_name("PID")
+      ->allow_extra_args(false);
+  command.add_option("-t,--tid", options->threads, "Only these threads, comma-separated")->type_name("TID")
+      ->allow_extra_args(false);
   command.add_option("-o,--output", options->output, "Write NAME.smc and NAME.map; '-': the capture to stdout")
       ->type_name("NAME")
       ->capture_default_str();
@@ -228,7 +231,8 @@ void add_record_options(CLI::App& command, const std::shared_ptr<RecordOptions>&
       .add_option("--trigger", options->triggers,
                   "Write a snapshot when this happens: 'kmem:mm_page_alloc order>=4', 'lost>1000', 'exit!=0'; may be "
                   "repeated")
-      ->type_name("WHEN");
+      ->type_name("WHEN")
+      ->allow_extra_args(false);
   command.add_option("--before", options->before, "What a snapshot holds of the time before; all there is by default")
       ->type_name("TIME");
   command.add_option("--after", options->after, "And after: it is written so much later")->type_name("TIME");

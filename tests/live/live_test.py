@@ -177,7 +177,7 @@ class NarrowedTest(Case):
         self.assertGreater(recording.ledger()[ALLOC]["filtered"], 0)
 
     def test_a_command_runs_with_its_own_output_and_ends_the_recording(self):
-        done = self.run_stackmap("record", "-e", ALLOC, "-o", self.dir / "w", "--", "sh", "-c", "echo out; exit 3")
+        done = self.run_stackmap("record", "-o", self.dir / "w", "-e", ALLOC, "--", "sh", "-c", "echo out; exit 3")
         self.assertEqual(done.stdout, "out\n")
         self.assertIn("sh ended with 3", done.stderr)
 

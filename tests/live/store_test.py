@@ -32,15 +32,15 @@ def count_in(case, captures, pid):
 
 class RotationTest(Case):
     def test_every_event_is_in_one_segment_and_each_stands_alone(self):
-        recording = Recording(self, "-e", ALLOC, "--rotate-size", "64K", "--flush", "20ms")
         workload = Workload(self, "open-close", 200)
+        recording = Recording(self, "-e", ALLOC, "--rotate-size", "64K", "--flush", "20ms")
         perf = PerfStat(self, [ALLOC], workload.pid)
         perf.tell("enable")
         workload.work()
         perf.tell("disable")
+        recording.stop()
         workload.end()
         expected = perf.counts()[ALLOC]
-        recording.stop()
         captures = segments(recording)
         self.assertGreater(len(captures), 2)
         alone = 0
@@ -147,7 +147,7 @@ class FlightTest(Case):
         self.assertEqual(names[-1001:], period, "the same thousand events as before")
 
     def test_the_socket_and_the_signal_ask_for_snapshots(self):
-        recording = Recording(self, "-e", ALLOC, "--flight-record", "256K", "--control", self.dir / "socket", "--trigger",
+        recording = Recording(self, "-e", ALLOC, "--flight-record", "256K", f"--control={self.dir / 'socket'}", "--trigger",
                               "exit!=0")
         workload = Workload(self, "open-close", 100)
         workload.work()
@@ -193,7 +193,7 @@ class KillTest(Case):
         kills = int(os.environ.get("STACKMAP_KILLS", "8"))
         chance = random.Random(kills)
         workload = self.start([self.build / "workloads" / "open-close", "1000000000"], stdout=subprocess.DEVNULL)
-        files = torn = events = 0
+        files = torn = empty = events = 0
         latest = []
         for number in range(kills):
             recording = Recording(self, "-e", "kmem", "--rotate-size", "256K", "--keep", "4", "--flush", "100ms",
@@ -208,6 +208,11 @@ class KillTest(Case):
                 files += 1
                 said = self.run_stackmap("inspect", capture)
                 torn += "unfinished" in said.stderr
+                if " events\n" not in said.stdout:
+                    # Killed before the first flush: there is nothing to save, and that is said.
+                    empty += 1
+                    self.assertIn("nothing of", self.run_stackmap("recover", capture, "-o", self.dir / "no", code=1).stderr)
+                    continue
                 self.run_stackmap("recover", capture, "-o", self.dir / "saved", "--force")
                 verified = self.run_stackmap("inspect", "--verify", self.dir / "saved").stderr
                 self.assertIn("is sound", verified)
@@ -220,7 +225,7 @@ class KillTest(Case):
                 path.unlink()
         workload.kill()
         latest.sort()
-        print(f"{kills} kills, {files} files, {torn} with a torn end, {events} events; newest event before the kill: "
+        print(f"{kills} kills, {files} files, {torn} with a torn end, {empty} before the first flush, {events} events; newest event before the kill: "
               f"median {latest[len(latest) // 2] * 1000:.0f} ms, at most {latest[-1] * 1000:.0f} ms")
 
 
