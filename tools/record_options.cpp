@@ -181,7 +181,8 @@ void add_record_options(CLI::App& command, const std::shared_ptr<RecordOptions>&
   command.add_option("-p,--pid", options->processes, "Only these processes and what they start, comma-separated")
       ->type_name("PID")
       ->allow_extra_args(false);
-  command.add_option("-t,--tid", options->threads, "Only these threads, comma-separated")->type_name("TID")
+  command.add_option("-t,--tid", options->threads, "Only these threads, comma-separated")
+      ->type_name("TID")
       ->allow_extra_args(false);
   command.add_option("-o,--output", options->output, "Write NAME.smc and NAME.map; '-': the capture to stdout")
       ->type_name("NAME")

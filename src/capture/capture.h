@@ -104,8 +104,8 @@ class Capture {
   // none; kCorrupt if two of them contradict each other. One file may be anything that open() takes.
   static Result<Capture> open(const std::vector<std::string>& paths);
   static Result<Capture> open(std::vector<std::unique_ptr<ReadableFile>> files);
-  // Bytes that the tables of a file may have when they are decompressed, by their bytes as stored: far above what tables
-  // compress to, so that a few bytes cannot ask for much memory.
+  // Bytes that the tables of a file may have when they are decompressed, by their bytes as stored: far above what
+  // tables compress to, so that a few bytes cannot ask for much memory.
   static constexpr uint64_t table_limit(uint64_t stored) { return (uint64_t{4} << 20) + 64 * stored; }
   // Most memory that a capture of so many bytes takes, and reading its events, in bytes.
   static constexpr uint64_t memory_bound(uint64_t file_bytes) {
