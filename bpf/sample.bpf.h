@@ -20,8 +20,8 @@ static __always_inline bool is_target(__u32 tid)
 }
 
 /*
- * Takes the buffer; NULL if it is in use. The caller gives it back with sample_end() or
- * sample_drop().
+ * Takes the buffer; NULL if it is in use. Sending the sample gives it
+ * back.
  */
 static __always_inline bool state_take(struct program_state *state)
 {
@@ -56,7 +56,7 @@ static __always_inline struct program_state *sample_begin(__u8 kind, __u32 index
 	__u64 pid_tgid;
 	struct program_state *state;
 
-	if (phase != STACKMAP_EVENTS)
+	if (phase < STACKMAP_EVENTS)
 		return NULL;
 	pid_tgid = bpf_get_current_pid_tgid();
 	state = state_of(index);
@@ -65,6 +65,10 @@ static __always_inline struct program_state *sample_begin(__u8 kind, __u32 index
 	if (pid_tgid >> 32 == profiler_tgid ||
 	    (narrowed && !is_target((__u32)pid_tgid) && !(subject && is_target(subject)))) {
 		state->counters.filtered++;
+		return NULL;
+	}
+	if (phase == STACKMAP_COUNT) {
+		state->counters.throttled++;
 		return NULL;
 	}
 	if (!state_take(state))

@@ -87,7 +87,7 @@ static __always_inline void task_finish(void *ctx, struct program_state *state, 
 	struct stackmap_task_fields *fields = fields_of(state, sizeof(*fields));
 	struct stackmap_record_header *header = header_of(state, sizeof(*fields));
 
-	if (phase == STACKMAP_EVENTS && selected[kind] && header->tgid != profiler_tgid &&
+	if (phase >= STACKMAP_EVENTS && selected[kind] && header->tgid != profiler_tgid &&
 	    (!narrowed || is_target(header->tid) || is_target(fields->tid)))
 		sample_end_raw(ctx, state, sizeof(*fields));
 	else

@@ -143,6 +143,7 @@ enum stackmap_phase {
 	STACKMAP_NOTHING = 0,
 	STACKMAP_TASKS = 1,  /* the task table's records alone */
 	STACKMAP_EVENTS = 2, /* and the events */
+	STACKMAP_COUNT = 3,  /* as EVENTS, but what happens often is counted alone, as throttled */
 };
 
 /*
@@ -161,6 +162,7 @@ struct stackmap_counters {
 	__u64 batched;	   /* put in a batch, which is in the ring or still grows */
 	__u64 batch_full;  /* put in a batch that met -ENOSPC from the ring */
 	__u64 batch_error; /* put in a batch that met another error */
+	__u64 throttled;   /* not filtered, and left out because the phase was COUNT */
 };
 
 #ifdef __cplusplus
@@ -176,7 +178,7 @@ STACKMAP_ASSERT(sizeof(struct stackmap_switch_fields) == 16, "switch fields");
 STACKMAP_ASSERT(sizeof(struct stackmap_wakeup_fields) == 16, "wakeup fields");
 STACKMAP_ASSERT(sizeof(struct stackmap_task_fields) == 32, "task fields");
 STACKMAP_ASSERT(sizeof(struct stackmap_any_fields) == 8, "any fields");
-STACKMAP_ASSERT(sizeof(struct stackmap_counters) == 64, "counters");
+STACKMAP_ASSERT(sizeof(struct stackmap_counters) == 72, "counters");
 STACKMAP_ASSERT(STACKMAP_MAX_FRAMES * 8 <= 32767, "a stack's size fits the header");
 
 #endif /* STACKMAP_RECORD_H */

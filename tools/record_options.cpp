@@ -2,6 +2,8 @@
 #include "record_options.h"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "base/log.h"
@@ -106,6 +108,10 @@ std::string command_line_of(const RecordOptions& options) {
   if (options.max_depth != 0) {
     put("--max-depth", {std::to_string(options.max_depth)});
   }
+  put("--max-memory", optional(options.max_memory));
+  if (options.max_cpu != 0) {
+    put("--max-cpu", {fmt::format("{}", options.max_cpu)});
+  }
   if (options.no_cache) {
     words.emplace_back("--no-cache");
   }
@@ -158,6 +164,11 @@ Result<CollectorOptions> collector_options(const RecordOptions& options) {
   if (options.no_cache) {
     collector.cache_entries = 0;
   }
+  collector.max_cpu = options.max_cpu;
+  if (!options.max_memory.empty()) {
+    STACKMAP_TRY_VALUE(memory, parse_size(options.max_memory));
+    collector.max_memory = memory;
+  }
   collector.command = options.command;
   collector.verbose = options.verbose;
   collector.tool = "stackmap " STACKMAP_VERSION;
@@ -198,6 +209,15 @@ void add_record_options(CLI::App& command, const std::shared_ptr<RecordOptions>&
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--max-depth", options->max_depth, "Frames of a stack; 0: the kernel's limit")->type_name("N");
+  command
+      .add_option("--max-cpu", options->max_cpu,
+                  "Share of one CPU that recording itself may take; above it events are counted and not recorded")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.1, 100.0));
+  command
+      .add_option("--max-memory", options->max_memory,
+                  "Memory that recording itself may take; above it the map begins a new generation, then as --max-cpu")
+      ->type_name("SIZE");
   command.add_flag("--no-cache", options->no_cache, "Send every event in full, also those whose stacks are known");
   command.add_option("--flush", options->flush, "What a crash can cost at most")
       ->type_name("TIME")

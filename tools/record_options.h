@@ -31,6 +31,8 @@ struct RecordOptions {
   uint32_t max_depth = 0;
   double max_loss = -1;
   bool no_cache = false;
+  double max_cpu = 0;
+  std::string max_memory;
   std::string control;
   std::string rotate_size;
   std::string rotate_time;

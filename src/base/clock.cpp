@@ -18,9 +18,6 @@ uint64_t clock_ns(clockid_t clock) {
 uint64_t monotonic_ns() {
   return clock_ns(CLOCK_MONOTONIC);
 }
-uint64_t process_cpu_ns() {
-  return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-}
 
 ClockAnchor clock_anchor() {
   // Of a few tries, the one whose two monotonic readings are closest.

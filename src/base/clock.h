@@ -16,7 +16,4 @@ struct ClockAnchor {
 };
 ClockAnchor clock_anchor();
 
-// User and system CPU time of this process, in nanoseconds.
-uint64_t process_cpu_ns();
-
 }  // namespace stackmap

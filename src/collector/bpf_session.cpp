@@ -238,6 +238,10 @@ void BpfSession::start_events() {
   skeleton_->bss->phase = static_cast<uint32_t>(RecordPhase::kEvents);
 }
 
+void BpfSession::throttle(bool on) {
+  skeleton_->bss->phase = static_cast<uint32_t>(on ? RecordPhase::kCount : RecordPhase::kEvents);
+}
+
 void BpfSession::stop() {
   skeleton_->bss->phase = static_cast<uint32_t>(RecordPhase::kNothing);
   misses_at_end_ = read_misses();

@@ -46,6 +46,8 @@ class BpfSession {
   void start_tasks();
   // From here on, events are sent and hits are counted.
   void start_events();
+  // While throttled, events are counted and not sent, but for the rare ones that the task table needs too.
+  void throttle(bool on);
   // Ends the recording and waits until no program runs any more: the counters are final then, and the rings hold all
   // that was sent. Then detaches.
   void stop();

@@ -2,6 +2,7 @@
 #include "collector/recording.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -11,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/usage.h"
 #include "collector/bpf_log.h"
 #include "collector/bpf_namer.h"
 #include "process/host.h"
@@ -50,7 +52,7 @@ uint64_t lost_events(const std::vector<KernelEventCounters>& kernel, const Recor
   uint64_t lost = recorder.rejected() + recorder.write_failures;
   for (const KernelEventCounters& event : kernel) {
     const ProgramCounters& c = event.counters;
-    lost += c.ring_full + c.output_error + c.scratch_busy + event.recursion_misses;
+    lost += c.ring_full + c.output_error + c.scratch_busy + c.throttled + event.recursion_misses;
   }
   return lost;
 }
@@ -239,6 +241,9 @@ Result<void> Recording::watch_all() {
       return {};
     }));
   }
+  if (limits_.any()) {
+    STACKMAP_TRY(loop_.every(SelfLimits::kTickNs, [this] { return keep_limits(); }));
+  }
   if (options_.duration_ns != 0) {
     STACKMAP_TRY(loop_.once(options_.duration_ns, [this]() -> Result<void> {
       loop_.stop();
@@ -250,6 +255,12 @@ Result<void> Recording::watch_all() {
 
 Result<void> Recording::start() {
   run_ahead_of_others();
+  limits_ = SelfLimits(options_.max_cpu, options_.max_memory);
+  STACKMAP_TRY_VALUE(resident, resident_memory());
+  if (options_.max_memory != 0 && resident > options_.max_memory) {
+    return make_error(ErrorKind::kUsage, fmt::format("recording takes {} to begin with, more than --max-memory",
+                                                     human_size(resident)));
+  }
   STACKMAP_TRY(bpf_->attach(*tracefs_));
   bpf_->start_tasks();
   STACKMAP_TRY(scan_tasks());
@@ -302,6 +313,30 @@ Progress Recording::progress(const std::vector<KernelEventCounters>& kernel) con
   const uint64_t bytes = flight_ ? flight_->bytes() : bytes_before_ + writer_->bytes_written();
   return {monotonic_ns() - started_ns_, counters.recorded(), recorder_->stacks_stored(), lost_events(kernel, counters),
           bytes};
+}
+
+// Told once each, and counted every time.
+Result<void> Recording::keep_limits() {
+  STACKMAP_TRY_VALUE(resident, resident_memory());
+  const auto advice = limits_.update(monotonic_ns(), process_cpu_ns(), resident);
+  recorder_->set_limits(limits_.cpu_reached(), limits_.memory_reached());
+  if (advice.shed) {
+    if (limits_.memory_reached() == 1) {
+      hooks_.note(fmt::format("{} resident, more than --max-memory: the map begins a new generation",
+                              human_size(resident)));
+    }
+    STACKMAP_TRY(settle());
+    STACKMAP_TRY(recorder_->shed_memory());
+    (void)::malloc_trim(0);
+  }
+  if (advice.throttle && !throttled_ && limits_.cpu_reached() <= 1) {
+    hooks_.note("at the ceiling of --max-cpu or --max-memory: events are counted, and not recorded, until it is below");
+  }
+  if (advice.throttle != throttled_) {
+    throttled_ = advice.throttle;
+    bpf_->throttle(throttled_);
+  }
+  return {};
 }
 
 Result<void> Recording::on_signal(int signal) {

@@ -17,6 +17,7 @@
 #include "collector/event_loop.h"
 #include "collector/kernel_cache.h"
 #include "collector/perf_ring.h"
+#include "collector/self_limits.h"
 #include "collector/snapshot_writer.h"
 #include "collector/tracefs.h"
 #include "recorder/flight_recorder.h"
@@ -51,6 +52,7 @@ class Recording final : private ControlTarget {
   Result<void> flush();
   Progress progress(const std::vector<KernelEventCounters>& kernel) const;
   Result<void> on_signal(int signal);
+  Result<void> keep_limits();
 
   // Segments (recording_store.cpp).
   Result<void> rotate_if_full();
@@ -105,6 +107,8 @@ class Recording final : private ControlTarget {
   std::vector<std::string> written_;  // snapshots
   uint64_t lost_seen_ = 0;            // lost events when a trigger last fired on them
   std::optional<int> exit_status_;    // of the command, if it ended by itself
+  SelfLimits limits_{0, 0};
+  bool throttled_ = false;
   uint64_t started_ns_ = 0;
   uint64_t capture_began_ns_ = 0;
   uint64_t bytes_before_ = 0;   // of the captures before the one that is written

@@ -46,6 +46,7 @@ static_assert(static_cast<int>(SampleKind::kAny) == STACKMAP_ANY);
 static_assert(static_cast<int>(RecordPhase::kNothing) == STACKMAP_NOTHING);
 static_assert(static_cast<int>(RecordPhase::kTasks) == STACKMAP_TASKS);
 static_assert(static_cast<int>(RecordPhase::kEvents) == STACKMAP_EVENTS);
+static_assert(static_cast<int>(RecordPhase::kCount) == STACKMAP_COUNT);
 static_assert(kFirstAnyEvent == STACKMAP_FIRST_ANY);
 static_assert(kMaxSampleString == STACKMAP_STRING_SIZE - 1);
 static_assert(kMaxSampleFrames == STACKMAP_MAX_FRAMES);

@@ -33,6 +33,7 @@ enum class RecordPhase : uint32_t {
   kNothing = 0,
   kTasks = 1,   // the task table's records alone
   kEvents = 2,  // and the events
+  kCount = 3,   // as kEvents, but what happens often is counted alone, as throttled
 };
 
 // Any other tracepoint of a session has a number of its own, from here on.

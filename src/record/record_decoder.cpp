@@ -234,6 +234,7 @@ ProgramCounters& ProgramCounters::operator+=(const ProgramCounters& other) {
   output_error += other.output_error;
   scratch_busy += other.scratch_busy;
   batched += other.batched;
+  throttled += other.throttled;
   return *this;
 }
 
@@ -243,7 +244,7 @@ ProgramCounters decode_counters(std::span<const std::byte> bytes) {
   assert(bytes.size() >= kCounterBytes);
   const auto c = load<stackmap_counters>(bytes);
   return {c.filtered,     c.sent + c.batched, c.ring_full + c.batch_full, c.output_error + c.batch_error,
-          c.scratch_busy, c.batched};
+          c.scratch_busy, c.batched,            c.throttled};
 }
 
 }  // namespace stackmap

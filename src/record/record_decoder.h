@@ -70,13 +70,14 @@ struct ProgramCounters {
   uint64_t output_error = 0;
   uint64_t scratch_busy = 0;
   uint64_t batched = 0;  // of `sent`, those in a batch
+  uint64_t throttled = 0;
 
   ProgramCounters& operator+=(const ProgramCounters& other);
-  uint64_t total() const { return filtered + sent + ring_full + output_error + scratch_busy; }
+  uint64_t total() const { return filtered + sent + ring_full + output_error + scratch_busy + throttled; }
 };
 
 // From a value of the map `programs`. `bytes` must hold at least kCounterBytes.
-inline constexpr size_t kCounterBytes = 64;
+inline constexpr size_t kCounterBytes = 72;
 ProgramCounters decode_counters(std::span<const std::byte> bytes);
 
 }  // namespace stackmap

@@ -36,6 +36,7 @@ Ledger make_ledger(const std::vector<KernelEventCounters>& kernel, const Recorde
     ledger.set(prefix + "ring_full", c.ring_full);
     ledger.set(prefix + "output_error", c.output_error);
     ledger.set(prefix + "scratch_busy", c.scratch_busy);
+    ledger.set(prefix + "throttled", c.throttled);
     ledger.set(prefix + "recursion_misses", event.recursion_misses);
   }
   for (const auto& [name, event] : recorder.events) {
@@ -62,6 +63,8 @@ Ledger make_ledger(const std::vector<KernelEventCounters>& kernel, const Recorde
   }
   ledger.set("ring.bytes", recorder.record_bytes);
   ledger.set("write.failures", recorder.write_failures);
+  ledger.set("limit.cpu", recorder.limit_cpu);
+  ledger.set("limit.memory", recorder.limit_memory);
   return ledger;
 }
 

@@ -35,6 +35,8 @@ struct RecorderCounters {
   std::map<uint32_t, uint64_t> ring_lost;  // by CPU, as perf tells it
   uint64_t record_bytes = 0;
   uint64_t write_failures = 0;
+  uint64_t limit_cpu = 0;     // times that the ceiling of CPU time was reached
+  uint64_t limit_memory = 0;  // and of memory
 
   uint64_t recorded() const;
   uint64_t rejected() const;

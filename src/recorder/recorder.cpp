@@ -335,6 +335,13 @@ Result<void> Recorder::reset_map() {
   return write_refs(*ended);
 }
 
+Result<void> Recorder::shed_memory() {
+  STACKMAP_TRY(reset_map());
+  STACKMAP_TRY(name_addresses());
+  known_addresses_ = {};
+  return {};
+}
+
 Result<std::weak_ptr<const Generation>> Recorder::free_map() {
   end_batch();
   auto generation = map_.snapshot();

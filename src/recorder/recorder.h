@@ -72,6 +72,12 @@ class Recorder : private BatchEvents {
   // Drops the map, which must be off; its refs are written first. What it returns expires with the map's last reader.
   Result<std::weak_ptr<const Generation>> free_map();
 
+  // Gives back what can be had again: ends the map's generation as reset_map() does, and forgets which addresses are
+  // named.
+  Result<void> shed_memory();
+  // How often the ceilings of CPU time and memory were reached, for the ledger.
+  void set_limits(uint64_t cpu, uint64_t memory) { counters_.limit_cpu = cpu, counters_.limit_memory = memory; }
+
   // Names new addresses and writes what is pending, with the ledger as of now.
   Result<void> flush(const std::vector<KernelEventCounters>& kernel);
   // The last flush: also writes the refs of the current generation, and the end.

@@ -25,6 +25,7 @@ struct EventCounters {
   uint64_t task_records = 0;
   uint64_t rejected = 0;
   uint64_t batched = 0;
+  uint64_t throttled = 0;
 };
 
 struct CounterName {
@@ -43,6 +44,7 @@ constexpr CounterName kEventCounters[] = {
     {"task_records", &EventCounters::task_records},
     {"rejected", &EventCounters::rejected},
     {"batched", &EventCounters::batched},
+    {"throttled", &EventCounters::throttled},
 };
 
 struct OtherLine {
@@ -63,6 +65,8 @@ constexpr OtherLine kOther[] = {
     {"ring.lost.cpu",
      "records that the ring of CPU {} says it dropped, a batch of events being one (among those above)"},
     {"string.truncated", "strings as long as a sample can carry, which may have been longer"},
+    {"limit.cpu", "times that the recorder reached its ceiling of CPU time, and counted events alone"},
+    {"limit.memory", "times that the recorder reached its ceiling of memory, and began a new generation"},
     {"write.failures", "writes to the capture that failed"},
     {"import.stale_cookies", "events whose cookie is of a generation that no imported stack_map is of"},
     {"import.unknown_cookies", "events whose cookie is not in its generation's stack_map, which was saved too early"},
@@ -159,14 +163,23 @@ Sorted sort_counters(const Ledger& ledger) {
 
 using Row = std::vector<std::string>;
 
+// Columns that are there when they are not zero.
+struct Extra {
+  bool throttled = false;
+  bool rejected = false;
+};
+
 // The columns after "hits" add up to it; what was rejected is part of what was sent.
-Row table_row(const std::string& name, const EventCounters& c, bool rejected) {
+Row table_row(const std::string& name, const EventCounters& c, const Extra& extra) {
   Row row = {name};
   for (const uint64_t value :
        {c.hits, c.filtered, c.sent, c.ring_full, c.scratch_busy, c.recursion_misses, c.output_error}) {
     row.push_back(human_count(value));
   }
-  if (rejected) {
+  if (extra.throttled) {
+    row.push_back(human_count(c.throttled));
+  }
+  if (extra.rejected) {
     row.push_back(human_count(c.rejected));
   }
   return row;
@@ -200,22 +213,25 @@ EventCounters sum_of(const Sorted& sorted) {
 
 void write_event_table(const Sorted& sorted, TextWriter& out) {
   const EventCounters sum = sum_of(sorted);
-  const bool rejected = sum.rejected != 0;
+  const Extra extra = {sum.throttled != 0, sum.rejected != 0};
   std::vector<Row> rows = {{"event", "hits", "filtered", "sent", "ring full", "busy", "missed", "other"}};
-  if (rejected) {
+  if (extra.throttled) {
+    rows[0].emplace_back("throttled");
+  }
+  if (extra.rejected) {
     rows[0].emplace_back("rejected");
   }
   for (const auto& [name, counters] : sorted.events) {
-    rows.push_back(table_row(clean_text(name), counters, rejected));
+    rows.push_back(table_row(clean_text(name), counters, extra));
   }
-  rows.push_back(table_row("sum", sum, rejected));
+  rows.push_back(table_row("sum", sum, extra));
   write_rows(rows, out);
 }
 
 }  // namespace
 
 uint64_t LossTotals::lost() const {
-  return ring_full + output_error + scratch_busy + recursion_misses + rejected;
+  return ring_full + output_error + scratch_busy + recursion_misses + throttled + rejected;
 }
 
 double LossTotals::ratio() const {
@@ -231,6 +247,7 @@ LossTotals loss_totals(const Ledger& ledger) {
   totals.output_error = sum.output_error;
   totals.scratch_busy = sum.scratch_busy;
   totals.recursion_misses = sum.recursion_misses;
+  totals.throttled = sum.throttled;
   totals.rejected = sum.rejected;
   // Counters are read one after another while events go on, so the sums may be off by a few; what was lost was wanted
   // in any case.
@@ -253,6 +270,7 @@ std::string one_line_summary(const Ledger& ledger) {
                                                            {totals.scratch_busy, "scratch busy"},
                                                            {totals.recursion_misses, "missed (recursion)"},
                                                            {totals.output_error, "output error"},
+                                                           {totals.throttled, "throttled (--max-cpu)"},
                                                            {totals.rejected, "not decoded"}};
   std::string_view separator = ": ";
   for (const auto& [count, words] : reasons) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loss ledger, for people. An event is lost if the ring was full, it could not be sent, its scratch space was busy,
-// the kernel kept the program from running inside itself, or what was sent could not be decoded. Filtered events and
+// the kernel kept the program from running inside itself, the profiler was at its own ceiling of CPU time (throttled), or
+// what was sent could not be decoded. Filtered events and
 // fallback stacks are not losses. Counter names are documented in src/capture/FORMAT.md; names that are not known here
 // are shown as they are.
 #pragma once
@@ -21,6 +22,7 @@ struct LossTotals {
   uint64_t output_error = 0;
   uint64_t scratch_busy = 0;
   uint64_t recursion_misses = 0;
+  uint64_t throttled = 0;
   uint64_t rejected = 0;
 
   uint64_t lost() const;

@@ -15,7 +15,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 from support.ledger import ALLOC, KMEM, LedgerCase  # noqa: E402
-from support.tools import DEADLINE, Case, PerfStat, Recording, Workload, run_tests  # noqa: E402
+from support.tools import DEADLINE, Case, Control, PerfStat, Recording, Workload, run_tests, wait_for  # noqa: E402
 
 class PerfStatTest(Case):
     def test_events_of_a_process_equal_perf_stats_one_for_one(self):
@@ -280,6 +280,40 @@ class CrashTest(Case):
         done = self.run_stackmap("record", "-e", ALLOC, "--duration", "300ms", "-o", self.dir / "w", "--", "sleep", "1000")
         # It returned before the thousand seconds, and what it did itself is no news.
         self.assertNotIn("sleep", done.stderr)
+
+
+class LimitsTest(LedgerCase):
+    def test_above_its_ceiling_of_cpu_time_it_counts_and_every_hit_is_accounted_for(self):
+        workload = Workload(self, "open-close", 4000)
+        recording = Recording(self, "-e", "kmem", "--max-cpu", "1", "--ring-size", "8M")
+        perf = PerfStat(self, KMEM, workload.pid)
+        perf.tell("enable")
+        workload.work()
+        perf.tell("disable")
+        recording.stop()
+        workload.end()
+        rows = self.check_sums(recording)
+        self.assertGreater(rows[ALLOC]["throttled"], 0)
+        self.assertGreater(rows[ALLOC]["sent"], 0)
+        self.assertIn("throttled", recording.said)
+        self.assertIn("at the ceiling of --max-cpu", recording.said)
+        # Two million events and more were this process's; all hits are there, whatever became of them.
+        for event, counted in perf.counts().items():
+            self.assertGreaterEqual(rows[event]["hits"], counted, event)
+
+    def test_above_its_ceiling_of_memory_the_map_begins_anew(self):
+        # A little above what it takes to begin with, which the refusal says.
+        refused = self.run_stackmap("record", "-o", self.dir / "x", "--max-memory", "1M", "--", "true", code=2)
+        least = float(re.search(r"recording takes ([\d.]+) MiB", refused.stderr)[1])
+        self.assertEqual(list(self.dir.iterdir()), [])
+        recording = Recording(self, "--max-memory", f"{int(least * 1024) + 200}K", f"--control={self.dir / 'socket'}")
+        workload = Workload(self, "open-close", 300)
+        workload.work()
+        workload.end()
+        wait_for(self, lambda: int(Control(self, recording, self.dir / "socket").stat()["generation"]) > 1)
+        recording.stop()
+        self.assertIn("more than --max-memory", recording.said)
+        self.check_sums(recording)
 
 
 class CoexistenceTest(Case):

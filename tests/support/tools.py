@@ -107,8 +107,9 @@ class Recording:
         for line in self.case.run_stackmap("inspect", self.base).stdout.splitlines():
             words = line.replace(",", "").split()
             if words[:2] == ["event", "hits"]:
-                columns = ["hits", "filtered", "sent", "ring full", "busy", "missed", "other"]
-            elif columns and len(words) == 8 and re.fullmatch(r"[\w:]+", words[0]):
+                # "ring full" is two words; what follows "other" is there when it is not zero.
+                columns = ["hits", "filtered", "sent", "ring full", "busy", "missed", "other", *words[9:]]
+            elif columns and len(words) == len(columns) + 1 and re.fullmatch(r"[\w:]+", words[0]):
                 rows[words[0]] = dict(zip(columns, map(int, words[1:])))
         return rows
 
