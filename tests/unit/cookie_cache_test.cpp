@@ -204,6 +204,7 @@ TEST_CASE("what waits for a round is bounded: nothing is published while that is
   CHECK(c.cache.waiting() == 8);
   const uint64_t published = c.cache.counters().published;
   CHECK(published == 16);
+  CHECK(c.cache.counters().refused > 0);
   for (uint32_t generation = 2; generation < 100; ++generation) {
     c.cache.set_generation(generation);
     c.cache.offer(kfree_template(stacks[0]), Cookie(generation, 1));
@@ -220,12 +221,13 @@ TEST_CASE("what waits for a round is bounded: nothing is published while that is
 }
 
 TEST_CASE("the last id is used, and then nothing is published any more") {
-  Cache c(8, {.first_id = CookieCache::kLastId - 1});
+  Cache c(1024, {.first_id = CookieCache::kLastId - 1});  // so large that all find a free place
   for (uint64_t frame = 1; frame <= 4; ++frame) {
     const std::vector<uint64_t> stack = {frame};
     c.cache.offer(kfree_template(stack), Cookie(1, 1));
   }
   CHECK(c.cache.counters().published == 2);
+  CHECK(c.cache.counters().refused == 2);
   CHECK(c.cache.find(CookieCache::kLastId) != nullptr);
   CHECK(c.cache.find(STACKMAP_BATCH_THREAD) == nullptr);
 }
