@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "collector/bpf_log.h"
+#include "process/host.h"
 
 namespace stackmap {
 
@@ -122,8 +123,9 @@ Result<void> BpfSession::size_maps() {
   const uint32_t value = bpf_map__value_size(skeleton_->maps.programs) + more_frames * 8;
   int error = bpf_map__set_max_entries(skeleton_->maps.programs, skeleton_->rodata->states);
   if (error == 0 && options_.cache_entries != 0) {
-    const int cpus = libbpf_num_possible_cpus();
-    error = cpus < 0 ? cpus : bpf_map__set_max_entries(skeleton_->maps.batches, static_cast<uint32_t>(cpus));
+    // By number, and the numbers may have gaps.
+    STACKMAP_TRY_VALUE(host, read_host_info());
+    error = bpf_map__set_max_entries(skeleton_->maps.batches, host.cpus_possible);
     if (error == 0) {
       error = bpf_map__set_max_entries(skeleton_->maps.cache, options_.cache_entries);
     }

@@ -36,7 +36,7 @@ class CacheMap {
     int batches_map = -1;
     int flush_program = -1;
     uint32_t entries = 0;
-    uint32_t cpus = 0;               // possible ones
+    uint32_t cpus = 0;               // highest possible number + 1
     uint32_t* generation = nullptr;  // the programs' variable
     std::function<void()> wait;      // until every program that is running has ended
   };

@@ -43,13 +43,12 @@ void CookieCache::withdraw(size_t place) {
 }
 
 bool CookieCache::may_publish() {
-  if (waiting() >= entries_.size()) {
-    return false;
-  }
   while (next_id_ <= kLastId && home(static_cast<uint32_t>(next_id_)) != nullptr) {
     ++next_id_;
   }
-  return next_id_ <= kLastId;
+  const bool may = next_id_ <= kLastId && waiting() < entries_.size();
+  counters_.refused += may ? 0 : 1;
+  return may;
 }
 
 void CookieCache::publish(size_t place, uint64_t hash, const SampleTemplate& contents, Cookie cookie) {
@@ -115,8 +114,8 @@ void CookieCache::end_round(uint64_t begun) {
 }
 
 std::string CookieCache::stats_text() const {
-  return fmt::format("cache_published: {}\ncache_replaced: {}\ncache_hits: {}\n", counters_.published,
-                     counters_.replaced, counters_.hits);
+  return fmt::format("cache_published: {}\ncache_replaced: {}\ncache_hits: {}\ncache_refused: {}\n",
+                     counters_.published, counters_.replaced, counters_.hits, counters_.refused);
 }
 
 }  // namespace stackmap

@@ -51,6 +51,7 @@ class CookieCache {
     uint64_t published = 0;
     uint64_t replaced = 0;  // of those, in a place that was taken
     uint64_t hits = 0;      // find()s that found
+    uint64_t refused = 0;   // offers that would have been published, but for the limits
   };
 
   struct Options {
@@ -89,7 +90,7 @@ class CookieCache {
 
  private:
   std::unique_ptr<CachedTemplate>& home(uint32_t id) { return by_id_[id & (by_id_.size() - 1)]; }
-  bool may_publish();
+  bool may_publish();  // counts a refusal
   void publish(size_t place, uint64_t hash, const SampleTemplate& contents, Cookie cookie);
   void withdraw(size_t place);
 

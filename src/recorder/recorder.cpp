@@ -283,6 +283,7 @@ Ledger Recorder::ledger(const std::vector<KernelEventCounters>& kernel) const {
     ledger.set("cache.published", cache.published);
     ledger.set("cache.replaced", cache.replaced);
     ledger.set("cache.hits", cache.hits);
+    ledger.set("cache.refused", cache.refused);
   }
   return ledger;
 }

@@ -91,8 +91,8 @@ constexpr std::string_view kMapCounters[] = {"map.generation",  "map.entries",  
                                              "map.successes",   "map.fallbacks",   "map.max_depth",
                                              "map.arena_bytes", "map.arena_limit", "map.table_bytes"};
 // Neither a loss nor of the map.
-constexpr std::string_view kPlainCounters[] = {"import.events", "ring.bytes", "cache.published", "cache.replaced",
-                                               "cache.hits"};
+constexpr std::string_view kPlainCounters[] = {"import.events",  "ring.bytes", "cache.published",
+                                               "cache.replaced", "cache.hits", "cache.refused"};
 
 struct Sorted {
   std::vector<std::pair<std::string, EventCounters>> events;  // in the order of the ledger

@@ -204,6 +204,7 @@ TEST_CASE("what waits for a round is bounded: nothing is published while that is
   CHECK(c.cache.waiting() == 8);
   const uint64_t published = c.cache.counters().published;
   CHECK(published == 16);
+  CHECK(c.cache.counters().refused > 0);
   for (uint32_t generation = 2; generation < 100; ++generation) {
     c.cache.set_generation(generation);
     c.cache.offer(kfree_template(stacks[0]), Cookie(generation, 1));
@@ -220,12 +221,13 @@ TEST_CASE("what waits for a round is bounded: nothing is published while that is
 }
 
 TEST_CASE("the last id is used, and then nothing is published any more") {
-  Cache c(8, {.first_id = CookieCache::kLastId - 1});
+  Cache c(1024, {.first_id = CookieCache::kLastId - 1});  // so large that all find a free place
   for (uint64_t frame = 1; frame <= 4; ++frame) {
     const std::vector<uint64_t> stack = {frame};
     c.cache.offer(kfree_template(stack), Cookie(1, 1));
   }
   CHECK(c.cache.counters().published == 2);
+  CHECK(c.cache.counters().refused == 2);
   CHECK(c.cache.find(CookieCache::kLastId) != nullptr);
   CHECK(c.cache.find(STACKMAP_BATCH_THREAD) == nullptr);
 }
@@ -250,7 +252,7 @@ TEST_CASE("a program that reads while an entry is written finds the whole templa
   Cache c(2, {.hash = same_hash});
   std::vector<std::vector<uint64_t>> stacks;
   for (uint64_t i = 0; i < 3; ++i) {
-    stacks.push_back(std::vector<uint64_t>(40, i));
+    stacks.push_back(std::vector<uint64_t>(STACKMAP_CACHE_FRAMES, i));
   }
   // By id, the stack that it was for, plus one: as the program saw it, and as it was published.
   std::vector<uint8_t> seen(1000000);
@@ -258,13 +260,26 @@ TEST_CASE("a program that reads while an entry is written finds the whole templa
   std::atomic<bool> done{false};
   std::atomic<uint64_t> found{0};
   uint64_t faults = 0;
+  const auto saw = [&](uint32_t id, uint64_t n) {
+    faults += seen[id] != 0 && seen[id] != n + 1;
+    seen[id] = static_cast<uint8_t>(n + 1);
+  };
   std::thread program([&] {
-    while (!done.load(std::memory_order_relaxed)) {
+    for (size_t i = 0; !done.load(std::memory_order_relaxed); ++i) {
+      // A single word between two reads of the id, which is torn far more easily than a whole template.
+      const stackmap_cache_entry& entry = c.reader.entries()[i % 2];
+      const uint32_t before = STACKMAP_READ(entry.id);
+      const uint64_t word = STACKMAP_READ(entry.frames[i / 2 % STACKMAP_CACHE_FRAMES]);
+      if (before != 0 && STACKMAP_READ(entry.id) == before) {
+        saw(before, word);
+      }
+      if (i % 16 != 0) {
+        continue;
+      }
       for (size_t n = 0; n < stacks.size(); ++n) {
         const uint32_t id = c.reader.find(kfree_template(stacks[n]), same_hash);
         if (id != 0) {
-          faults += seen[id] != 0 && seen[id] != n + 1;
-          seen[id] = static_cast<uint8_t>(n + 1);
+          saw(id, n);
           found.fetch_add(1, std::memory_order_relaxed);
         }
       }
