@@ -43,8 +43,8 @@ struct CollectorOptions {
   uint64_t before_ns = 0;             // what a snapshot holds of the time before it was asked for; 0: all there is
   uint64_t after_ns = 0;              // and after
 
-  double max_cpu = 0;        // percent of one CPU that the recorder itself may take; 0: any
-  uint64_t max_memory = 0;   // bytes that it may have resident; 0: any
+  double max_cpu = 0;       // percent of one CPU that the recorder itself may take; 0: any
+  uint64_t max_memory = 0;  // bytes that it may have resident; 0: any
   bool verbose = false;
 };
 

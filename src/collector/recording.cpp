@@ -258,8 +258,8 @@ Result<void> Recording::start() {
   limits_ = SelfLimits(options_.max_cpu, options_.max_memory);
   STACKMAP_TRY_VALUE(resident, resident_memory());
   if (options_.max_memory != 0 && resident > options_.max_memory) {
-    return make_error(ErrorKind::kUsage, fmt::format("recording takes {} to begin with, more than --max-memory",
-                                                     human_size(resident)));
+    return make_error(ErrorKind::kUsage,
+                      fmt::format("recording takes {} to begin with, more than --max-memory", human_size(resident)));
   }
   STACKMAP_TRY(bpf_->attach(*tracefs_));
   bpf_->start_tasks();
@@ -322,8 +322,8 @@ Result<void> Recording::keep_limits() {
   recorder_->set_limits(limits_.cpu_reached(), limits_.memory_reached());
   if (advice.shed) {
     if (limits_.memory_reached() == 1) {
-      hooks_.note(fmt::format("{} resident, more than --max-memory: the map begins a new generation",
-                              human_size(resident)));
+      hooks_.note(
+          fmt::format("{} resident, more than --max-memory: the map begins a new generation", human_size(resident)));
     }
     STACKMAP_TRY(settle());
     STACKMAP_TRY(recorder_->shed_memory());

@@ -2,9 +2,9 @@
 // What a recording may take itself. At its ceiling of CPU time or memory it counts events in place of recording them
 // (they are throttled), until it is below again.
 //
-// CPU time is a share that is saved up while it is not used, for at most kSaved: a burst is recorded, and over any longer
-// time the share holds, but for one tick. Above the ceiling of memory the map first begins a new generation, which gives
-// back what the one before held; events are throttled if that was not enough. Not thread-safe.
+// CPU time is a share that is saved up while it is not used, for at most kSaved: a burst is recorded, and over any
+// longer time the share holds, but for one tick. Above the ceiling of memory the map first begins a new generation,
+// which gives back what the one before held; events are throttled if that was not enough. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -243,8 +243,8 @@ static_assert(kCounterBytes == sizeof(stackmap_counters));
 ProgramCounters decode_counters(std::span<const std::byte> bytes) {
   assert(bytes.size() >= kCounterBytes);
   const auto c = load<stackmap_counters>(bytes);
-  return {c.filtered,     c.sent + c.batched, c.ring_full + c.batch_full, c.output_error + c.batch_error,
-          c.scratch_busy, c.batched,            c.throttled};
+  return {c.filtered, c.sent + c.batched, c.ring_full + c.batch_full, c.output_error + c.batch_error, c.scratch_busy,
+          c.batched,  c.throttled};
 }
 
 }  // namespace stackmap

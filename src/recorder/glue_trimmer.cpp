@@ -12,8 +12,9 @@ namespace {
 
 // Deeper than any tracing machinery seen; glue is looked for no further.
 constexpr size_t kLookAt = 12;
-// Leading addresses are few; a namer that fails must not make this grow.
-constexpr size_t kMaxSymbols = 65536;
+// Leading addresses are few. Those of BPF programs are new at every load, and a namer may fail: neither makes this
+// grow.
+constexpr size_t kMaxSymbols = 4096;
 
 }  // namespace
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loss ledger, for people. An event is lost if the ring was full, it could not be sent, its scratch space was busy,
-// the kernel kept the program from running inside itself, the profiler was at its own ceiling of CPU time (throttled), or
-// what was sent could not be decoded. Filtered events and
-// fallback stacks are not losses. Counter names are documented in src/capture/FORMAT.md; names that are not known here
-// are shown as they are.
+// the kernel kept the program from running inside itself, the profiler was at its own ceiling of CPU time (throttled),
+// or what was sent could not be decoded. Filtered events and fallback stacks are not losses. Counter names are
+// documented in src/capture/FORMAT.md; names that are not known here are shown as they are.
 #pragma once
 
 #include <cstdint>

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// stackmap_replay HOURS EVENTS-A-SECOND DIRECTORY: so many hours of made-up ring records, as fast as they can be taken, through
-// decoder, stack map and recorder into segments of an hour on a bounded disk. Threads come and go with ever new numbers, and
-// new stacks and file names turn up all the time: what must stay flat is the recorder's memory and what is on the disk.
+// stackmap_replay HOURS EVENTS-A-SECOND DIRECTORY: so many hours of made-up ring records, as fast as they can be taken,
+// through decoder, stack map and recorder into segments of an hour on a bounded disk. Threads come and go with ever new
+// numbers, and new stacks and file names turn up all the time: what must stay flat is the recorder's memory and what is
+// on the disk.
 //
-// Prints both at each twelfth of the time. Fails if the memory at the end is above that at the middle by more than a tenth and
-// a megabyte, or if the disk bound was exceeded at any look.
+// Prints both at each twelfth of the time. Fails if the memory at the end is above that at the middle by more than a
+// tenth and a megabyte, or if the disk bound was exceeded at any look.
 #include <fmt/format.h>
 
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <numeric>
 #include <random>
 #include <string>
 
@@ -53,8 +55,7 @@ class Source {
     RecordBuilder builder(STACKMAP_KMEM_CACHE_ALLOC);
     const uint32_t tid = tids_[random_() % tids_.size()];
     const std::array<const char*, 4> caches = {"filp", "dentry", "seq_file", "kmalloc-64"};
-    return builder
-        .fields(stackmap_alloc_fields{0xffff888000000000 + (random_() % 100000) * 64, 200, 256, 0xcc0, -1})
+    return builder.fields(stackmap_alloc_fields{0xffff888000000000 + (random_() % 100000) * 64, 200, 256, 0xcc0, -1})
         .at(time_ns, tid, tid)
         .string(caches[random_() % caches.size()])
         .stack(stack())
@@ -62,16 +63,17 @@ class Source {
   }
 
  private:
-  // A thread begins, one execs a file that nobody has run before, one ends.
+  // In turn: a thread begins, it execs a file that nobody has run before, and the one whose place it took ends.
   std::string life(uint64_t time_ns) {
-    const size_t at = random_() % tids_.size();
-    const uint32_t old = tids_[at];
-    stackmap_task_fields fields{};
-    const int what = static_cast<int>(count_ / 1000 % 3);
+    const int what = static_cast<int>(lives_++ % 3);
     if (what == 0) {
-      tids_[at] = next_tid_++;
+      uint32_t& place = tids_[random_() % tids_.size()];
+      ending_ = place;
+      beginning_ = place = next_tid_++;
     }
-    fields.tid = what == 0 ? tids_[at] : old;
+    const uint32_t old = what == 1 ? beginning_ : ending_;
+    stackmap_task_fields fields{};
+    fields.tid = what == 0 ? beginning_ : old;
     fields.tgid = fields.tid;
     std::snprintf(fields.comm, sizeof(fields.comm), "task-%u", fields.tid % 100000);
     const uint8_t kinds[] = {STACKMAP_SCHED_PROCESS_FORK, STACKMAP_SCHED_PROCESS_EXEC, STACKMAP_SCHED_PROCESS_EXIT};
@@ -94,8 +96,15 @@ class Source {
   }
 
   std::mt19937_64 random_{1};
-  std::vector<uint32_t> tids_ = std::vector<uint32_t>(200, 1000);
+  std::vector<uint32_t> tids_ = [] {
+    std::vector<uint32_t> tids(200);
+    std::iota(tids.begin(), tids.end(), 1000U);
+    return tids;
+  }();
   uint32_t next_tid_ = 2000;
+  uint32_t beginning_ = 0;
+  uint32_t ending_ = 0;
+  uint64_t lives_ = 0;
   uint64_t count_ = 0;
 };
 

@@ -74,7 +74,7 @@ class InstallTest(unittest.TestCase):
 
     def test_with_cmake(self):
         (self.work / "CMakeLists.txt").write_text(CMAKE_LISTS)
-        self.run_ok([self.cmake, "-S", self.work, "-B", self.work / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}",
+        self.run_ok([self.cmake, "-G", "Ninja", "-S", self.work, "-B", self.work / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}",
                      f"-DCMAKE_CXX_COMPILER={self.compiler}"])
         self.run_ok([self.cmake, "--build", self.work / "build"])
         self.check_output(self.run_ok([self.work / "build" / "read_capture", self.work / "example.smc"]))

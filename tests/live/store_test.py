@@ -32,7 +32,7 @@ def count_in(case, captures, pid):
 
 class RotationTest(Case):
     def test_every_event_is_in_one_segment_and_each_stands_alone(self):
-        workload = Workload(self, "open-close", 200)
+        workload = Workload(self, "open-close", 80)
         recording = Recording(self, "-e", ALLOC, "--rotate-size", "64K", "--flush", "20ms")
         perf = PerfStat(self, [ALLOC], workload.pid)
         perf.tell("enable")
@@ -70,7 +70,7 @@ class RotationTest(Case):
         self.assertIn("open-close", self.run_stackmap("export", "--format", "folded", captures[-1]).stdout)
 
     def test_the_disk_bound_holds_at_every_moment(self):
-        limit = 2 << 20
+        limit = 1 << 20
         most = 0
         done = threading.Event()
 
@@ -85,10 +85,10 @@ class RotationTest(Case):
                         pass
                 most = max(most, used)
         # On a file system of its own: perf and bash write nothing here.
-        recording = Recording(self, "--max-disk", "2M", "--rotate-size", "256K")
+        recording = Recording(self, "--max-disk", "1M", "--rotate-size", "128K")
         watcher = threading.Thread(target=look)
         watcher.start()
-        workload = Workload(self, "open-close", 2000)
+        workload = Workload(self, "open-close", 500)
         workload.work()
         workload.end()
         recording.stop()
