@@ -84,7 +84,6 @@ class RotationTest(Case):
                     except FileNotFoundError:
                         pass
                 most = max(most, used)
-        # On a file system of its own: perf and bash write nothing here.
         recording = Recording(self, "--max-disk", "1M", "--rotate-size", "128K")
         watcher = threading.Thread(target=look)
         watcher.start()

@@ -188,7 +188,7 @@ TEST_CASE("a flipped byte anywhere never gives a wrong stack or a wrong count") 
   Writing w(512);
   write_events(*w.writer, 400);
   std::mt19937 random(4);
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 10000; ++i) {
     std::string bytes = w.disk->bytes;
     const size_t at = random() % bytes.size();
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
