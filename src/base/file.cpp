@@ -15,9 +15,20 @@ namespace {
 
 class PosixWritableFile final : public WritableFile {
  public:
-  PosixWritableFile(Fd owned, int fd, std::string name) : owned_(std::move(owned)), fd_(fd), name_(std::move(name)) {}
+  PosixWritableFile(Fd owned, int fd, std::string name, bool named)
+      : owned_(std::move(owned)), fd_(fd), name_(std::move(name)), named_(named) {}
 
-  Result<void> append(std::span<const std::byte> bytes) override { return write_all(fd_, bytes, name_); }
+  Result<void> append(std::span<const std::byte> bytes) override {
+    STACKMAP_TRY(write_all(fd_, bytes, name_));
+    if (!named_) {
+      const std::string self = "/proc/self/fd/" + std::to_string(fd_);
+      if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name_.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+        return errno_error("cannot create " + name_);
+      }
+      named_ = true;
+    }
+    return {};
+  }
 
   Result<void> truncate(uint64_t size) override {
     if (::ftruncate(fd_, static_cast<off_t>(size)) != 0 || ::lseek(fd_, static_cast<off_t>(size), SEEK_SET) < 0) {
@@ -40,6 +51,7 @@ class PosixWritableFile final : public WritableFile {
   Fd owned_;
   int fd_;
   std::string name_;
+  bool named_;  // false: it has no name in its directory yet
 };
 
 class PosixReadableFile final : public ReadableFile {
@@ -95,17 +107,30 @@ class MemoryFile final : public ReadableFile {
 }  // namespace
 
 Result<std::unique_ptr<WritableFile>> create_file(const std::string& path, Create create, mode_t mode) {
+  if (create == Create::kNew) {
+    if (::access(path.c_str(), F_OK) == 0) {
+      return errno_error_of(EEXIST, "cannot create " + path);
+    }
+    const size_t slash = path.rfind('/');
+    const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    Fd fd(::open(directory.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
+    if (fd.valid()) {
+      const int raw = fd.get();
+      return std::unique_ptr<WritableFile>(new PosixWritableFile(std::move(fd), raw, path, false));
+    }
+    // Else this file system has no such files, or whatever is wrong shows again.
+  }
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (create == Create::kNew ? O_EXCL : O_TRUNC);
   Fd fd(::open(path.c_str(), flags, mode));
   if (!fd.valid()) {
     return errno_error("cannot create " + path);
   }
   const int raw = fd.get();
-  return std::unique_ptr<WritableFile>(new PosixWritableFile(std::move(fd), raw, path));
+  return std::unique_ptr<WritableFile>(new PosixWritableFile(std::move(fd), raw, path, true));
 }
 
 std::unique_ptr<WritableFile> borrow_file(int fd, std::string name) {
-  return std::make_unique<PosixWritableFile>(Fd(), fd, std::move(name));
+  return std::make_unique<PosixWritableFile>(Fd(), fd, std::move(name), true);
 }
 
 Result<std::unique_ptr<ReadableFile>> open_file(const std::string& path) {

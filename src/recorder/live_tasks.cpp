@@ -10,6 +10,16 @@ void LiveTasks::add_seen(TaskRecord record) {
 
 void LiveTasks::take(const TaskRecord& record) {
   Task& task = tasks_[record.tid];
+  if (record.time_ns < task.latest.time_ns) {
+    // Each CPU's ring is read on its own: what is told late may be old news. It is in the capture, by its time.
+    if (record.change == TaskChange::kFork && task.latest.ptgid == 0) {
+      task.latest.ptgid = record.ptgid;
+    }
+    if (task.latest.comm.empty()) {
+      task.latest.comm = record.comm;
+    }
+    return;
+  }
   const uint32_t parent = record.change == TaskChange::kFork ? record.ptgid : task.latest.ptgid;
   const std::string comm = record.comm.empty() ? task.latest.comm : record.comm;
   task.latest = record;

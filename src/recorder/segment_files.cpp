@@ -84,8 +84,13 @@ class SegmentFiles::ChargedFile final : public WritableFile {
 
   Result<void> append(std::span<const std::byte> bytes) override {
     STACKMAP_TRY(owner_.charge(number_, pages(size_ + bytes.size()) - pages(size_), spare_));
+    const bool first = size_ == 0;
     size_ += bytes.size();
-    return file_.append(bytes);
+    STACKMAP_TRY(file_.append(bytes));
+    if (first) {
+      sync_directory(file_.name());  // it has got its name
+    }
+    return {};
   }
   Result<void> truncate(uint64_t size) override {
     STACKMAP_TRY(file_.truncate(size));
@@ -211,7 +216,6 @@ Result<std::unique_ptr<WritableFile>> SegmentFiles::open_next() {
     entries_.pop_back();
     return std::move(file).error();
   }
-  sync_directory(options_.base);
   last_ = number;
   ++opened_;
   WritableFile& inner = **file;

@@ -39,6 +39,24 @@ TEST_CASE("a new file is refused where one is, and replaced where that is asked 
   CHECK(read_text_file(dir / "a")->empty());
 }
 
+TEST_CASE("a new file has a name once it has bytes, so that a crash leaves no empty one") {
+  const Directory dir;
+  {
+    auto file = create_file(dir / "a", Create::kNew);
+    REQUIRE(file);
+    CHECK(dir.entries() == 0);
+  }
+  CHECK(dir.entries() == 0);
+  auto file = create_file(dir / "a", Create::kNew);
+  auto other = create_file(dir / "a", Create::kNew);
+  REQUIRE((*file)->append(std::string_view("first")));
+  CHECK(*read_text_file(dir / "a") == "first");
+  const auto second = (*other)->append(std::string_view("second"));
+  REQUIRE_FALSE(second);
+  CHECK(second.error().kind == ErrorKind::kExists);
+  CHECK(*read_text_file(dir / "a") == "first");
+}
+
 TEST_CASE("a full disk is an error with its reason") {
   const auto full = create_file("/dev/full", Create::kReplace);
   REQUIRE(full);

@@ -7,8 +7,8 @@ using namespace stackmap;
 
 namespace {
 
-TaskRecord record(TaskChange change, uint32_t tid, const char* comm, uint32_t ptgid = 0) {
-  return {100, change, tid, tid, ptgid, comm};
+TaskRecord record(TaskChange change, uint32_t tid, const char* comm, uint32_t ptgid = 0, uint64_t time = 1000) {
+  return {time, change, tid, tid, ptgid, comm};
 }
 
 }  // namespace
@@ -20,7 +20,7 @@ TEST_CASE("a thread is told of once in each capture, by its latest name") {
   REQUIRE(first);
   CHECK(*first == TaskRecord{200, TaskChange::kSeen, 7, 6, 3, "old"});
   CHECK_FALSE(tasks.meet(7, 6, 201));
-  tasks.take(record(TaskChange::kRename, 7, "new"));
+  tasks.take(record(TaskChange::kRename, 7, "new", 0, 1001));
   tasks.start_capture();
   const auto again = tasks.meet(7, 0, 300);
   REQUIRE(again);
@@ -78,4 +78,26 @@ TEST_CASE("a number that is used again is not forgotten with its first owner") {
   }
   tasks.start_capture();
   CHECK(tasks.meet(1, 0, 1)->comm == "second");
+}
+
+TEST_CASE("a fork that is told of after the exec does not take the name back") {
+  LiveTasks tasks(nullptr);
+  tasks.take(record(TaskChange::kExec, 5, "program", 0, 20));
+  tasks.take(record(TaskChange::kFork, 5, "shell", 3, 10));
+  tasks.start_capture();
+  const auto met = tasks.meet(5, 5, 30);
+  REQUIRE(met);
+  CHECK(met->comm == "program");
+  CHECK(met->ptgid == 3);
+}
+
+TEST_CASE("an exit that is told of after the number's next fork ends nobody") {
+  LiveTasks tasks(nullptr);
+  tasks.take(record(TaskChange::kFork, 5, "second", 0, 20));
+  tasks.take(record(TaskChange::kExit, 5, "first", 0, 10));
+  for (uint32_t tid = 6; tid < 6 + 2 * LiveTasks::kExitedKept; ++tid) {
+    tasks.take(record(TaskChange::kExit, tid, "", 0, 30));
+  }
+  tasks.start_capture();
+  CHECK(tasks.meet(5, 5, 40)->comm == "second");
 }
