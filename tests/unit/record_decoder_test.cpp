@@ -33,7 +33,8 @@ std::string cache_alloc() {
 TEST_CASE("a record with fields, string and stack") {
   RecordDecoder decoder;
   Sample sample;
-  REQUIRE_FALSE(decoder.decode(bytes_of(cache_alloc()), 3, sample));
+  const std::string bytes = cache_alloc();  // the sample's string is in it
+  REQUIRE_FALSE(decoder.decode(bytes_of(bytes), 3, sample));
   CHECK(sample.kind == SampleKind::kKmemCacheAlloc);
   CHECK(sample.cpu == 3);
   CHECK(sample.time_ns == 123456789);

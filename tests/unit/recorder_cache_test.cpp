@@ -64,7 +64,9 @@ struct Chain {
       thread = sample.tid;
     }
     std::vector<uint64_t> words(field_words(sample.kind).dynamic);
-    std::memcpy(words.data(), bytes.data() + sizeof(stackmap_record_header), words.size() * 8);
+    if (!words.empty()) {
+      std::memcpy(words.data(), bytes.data() + sizeof(stackmap_record_header), words.size() * 8);
+    }
     batch->event(id, static_cast<uint32_t>(sample.time_ns - batch->header.time_ns), words);
   }
   void send_batch() {
