@@ -124,7 +124,7 @@ bool take_event(Sorted& sorted, std::string_view name, uint64_t value) {
 
 bool take_other(Sorted& sorted, std::string_view name, uint64_t value) {
   for (const OtherLine& line : kOther) {
-    const bool family = line.prefix.ends_with('.') || line.prefix.ends_with("cpu");
+    const bool family = line.prefix.ends_with('.') || line.prefix.ends_with("lost.cpu");
     const bool fits = family ? name.starts_with(line.prefix) && name.size() > line.prefix.size() : name == line.prefix;
     if (!fits) {
       continue;
