@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <unordered_map>
 
 #include "base/bytes.h"
 
@@ -25,6 +26,7 @@ enum ColumnId : uint32_t {
 };
 
 constexpr uint32_t kMaxType = 4095;
+constexpr uint64_t kNearCpus = 512;
 // A stack of a fallback; far above what a kernel gives, and a bound on what hostile bytes can ask for.
 constexpr uint64_t kMaxFallbackDepth = 65536;
 // More than the largest map has. Slots from text or from another file can be any; they must not cost what they count.
@@ -174,7 +176,9 @@ struct EventBlockDecoder::State {
   // that have columns alone: a column of a hostile number costs no more than another.
   std::array<uint16_t, kMaxType + 1> type_index{};
   std::vector<TypeFields> types;
+  // By number where that is small, as it nearly always is: a hostile number makes room for itself alone.
   std::vector<Cpu> cpus;
+  std::unordered_map<uint64_t, Cpu> far_cpus;
   std::vector<uint32_t> slots;
   uint64_t base_ns = 0;
   uint32_t generation = 0;
@@ -257,10 +261,10 @@ bool EventBlockDecoder::State::read_event(const FieldCount& field_count, std::ve
   if (type > kMaxType || cpu_number > kMaxBlockCpu || !fixed[kTypeColumn].ok() || !fixed[kCpuColumn].ok()) {
     return false;
   }
-  if (cpu_number >= cpus.size()) {
+  if (cpu_number < kNearCpus && cpu_number >= cpus.size()) {
     cpus.resize(cpu_number + 1);
   }
-  Cpu& cpu = cpus[cpu_number];
+  Cpu& cpu = cpu_number < kNearCpus ? cpus[cpu_number] : far_cpus[cpu_number];
   const uint64_t time_ns = (cpu.used ? cpu.time_ns : base_ns) + static_cast<uint64_t>(fixed[kTimeColumn].svarint());
   const uint32_t tid =
       static_cast<uint32_t>((cpu.used ? cpu.tid : 0) + static_cast<uint64_t>(fixed[kTidColumn].svarint()));

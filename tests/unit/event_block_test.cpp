@@ -196,13 +196,13 @@ TEST_CASE("unknown columns are skipped") {
 TEST_CASE("cut or garbled payloads are refused and never read past their end") {
   const auto events = random_events(200, 5);
   const std::string good = encode(events);
-  for (size_t cut = 0; cut < good.size(); cut += 23) {
+  for (size_t cut = 0; cut < good.size(); cut += 7) {
     REQUIRE_FALSE(decode(good.substr(0, cut), 200).ok);
   }
   CHECK_FALSE(decode(good, 199).ok);
   CHECK_FALSE(decode(good, 201).ok);
   std::mt19937 random(9);
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < 5000; ++i) {
     std::string bytes = good;
     bytes[random() % bytes.size()] = static_cast<char>(random());
     const auto decoded = decode(bytes, 200);
