@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel symbols from the kernel itself: "%pS" and "%pB" through a BPF program that runs when it is asked to. About 2
-// us an address (measured on Linux 6.18). Needs Linux 5.14. Not thread-safe.
+// Kernel symbols from the kernel itself: "%pS" and "%pB" through a BPF program that runs when it is asked to. Some
+// microseconds an address. Needs Linux 5.14. Not thread-safe.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The per-CPU perf rings that the BPF programs write into. Woken by watermark, never per record: measured, a wake-up
-// per record is eleven times slower than the same work with a watermark. Not thread-safe.
+// The per-CPU perf rings that the BPF programs write into. Woken by watermark, never per record: a wake-up
+// costs many times what the record itself does. Not thread-safe.
 #pragma once
 
 #include <cstddef>
