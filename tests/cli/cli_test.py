@@ -14,12 +14,11 @@ import re
 import struct
 import subprocess
 import sys
-import unittest
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 from support import smc  # noqa: E402
-from support.tools import DEADLINE, Case  # noqa: E402
+from support.tools import DEADLINE, Case, run_golden_tests  # noqa: E402
 
 READERS = ["report", "flame", "export", "script", "map", "stat", "inspect"]
 
@@ -485,13 +484,5 @@ class BadInputTest(Case):
         self.assertEqual(head.stderr, "")
 
 
-def main():
-    Case.build = pathlib.Path(sys.argv[1]).resolve()
-    Case.golden = pathlib.Path(sys.argv[2]).resolve() / "example.smc"
-    result = unittest.TextTestRunner(verbosity=2).run(
-        unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
-    return 0 if result.wasSuccessful() and result.testsRun else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_golden_tests(sys.modules["__main__"]))

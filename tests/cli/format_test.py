@@ -9,11 +9,10 @@ import pathlib
 import re
 import struct
 import sys
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 from support import read_smc  # noqa: E402
-from support.tools import Case  # noqa: E402
+from support.tools import Case, run_golden_tests  # noqa: E402
 
 EVENT = re.compile(r"^ *(.*)-(\d+) +\[(\d{3})\] \.{5} +(\d+)\.(\d{6}): (\w+): (.*)\n +.*: <stack_id (\d+) gen (\d+)>$", re.M)
 
@@ -172,13 +171,5 @@ class OtherNamesTest(Case):
         self.run_stackmap("script", "--kallsyms", self.saved, self.golden, code=2)
 
 
-def main():
-    Case.build = pathlib.Path(sys.argv[1]).resolve()
-    Case.golden = pathlib.Path(sys.argv[2]).resolve() / "example.smc"
-    result = unittest.TextTestRunner(verbosity=2).run(
-        unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
-    return 0 if result.wasSuccessful() and result.testsRun else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_golden_tests(sys.modules["__main__"]))

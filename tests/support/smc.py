@@ -3,27 +3,10 @@
 import struct
 import subprocess
 
+from support.read_smc import crc32c
+
 KINDS = {"header": 1, "event types": 2, "strings": 3, "tasks": 4, "stacks": 5, "symbols": 6, "events": 7, "ledger": 8,
          "anchors": 9, "refs": 10, "end": 11}
-
-
-def _crc_table():
-    table = []
-    for value in range(256):
-        for _ in range(8):
-            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
-        table.append(value)
-    return table
-
-
-TABLE = _crc_table()
-
-
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = crc >> 8 ^ TABLE[(crc ^ byte) & 0xFF]
-    return crc ^ 0xFFFFFFFF
 
 
 class Block:

@@ -200,6 +200,14 @@ class PerfStat:
         return counts
 
 
+def run_golden_tests(module):
+    """All classes of a test that takes the build's folder and the golden captures' on its command line."""
+    Case.build = pathlib.Path(sys.argv[1]).resolve()
+    Case.golden = pathlib.Path(sys.argv[2]).resolve() / "example.smc"
+    result = unittest.TextTestRunner(verbosity=2).run(unittest.defaultTestLoader.loadTestsFromModule(module))
+    return 0 if result.wasSuccessful() and result.testsRun else 1
+
+
 def run_tests(module):
     """The classes of a live test that are named on the command line behind the build's folder, or all."""
     Case.build = pathlib.Path(sys.argv[1]).resolve()
