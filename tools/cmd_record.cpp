@@ -99,9 +99,10 @@ std::string files_text(const RecordOptions& options, const CollectorResult& resu
     return fmt::format(", {} in {} captures {}-*.smc{}", human_size(result.total.bytes), result.segments, base,
                        removed);
   }
-  return result.snapshots.empty() ? ", no snapshot"
-                                  : fmt::format(", {} snapshots, the last one {}{}", result.snapshots.size(),
-                                                result.snapshots.back(), removed);
+  return result.snapshots.empty()
+             ? ", no snapshot"
+             : fmt::format(", {} snapshot{}, the last one {}{}", result.snapshots.size(),
+                           result.snapshots.size() == 1 ? "" : "s", result.snapshots.back(), removed);
 }
 
 // The closing line, the map file, and what was lost.
