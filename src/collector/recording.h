@@ -61,6 +61,7 @@ class Recording final : private ControlTarget {
   Result<std::shared_ptr<const Snapshot>> ask_for_snapshot(const std::string& why, uint64_t at_ns);
   Result<void> begin_snapshot();
   Result<void> end_snapshot();
+  Result<void> answer_snapshot(Result<SnapshotDone> done);
   Result<void> check_triggers();
   Result<void> last_snapshot();
 

@@ -92,16 +92,23 @@ Result<std::shared_ptr<const Recording::Snapshot>> Recording::ask_for_snapshot(c
 
 Result<void> Recording::begin_snapshot() {
   STACKMAP_TRY(flush());
+  const CaptureWriter* const newest = writer_.get();
   STACKMAP_TRY(rotate());
+  if (writer_.get() == newest) {
+    return answer_snapshot(errno_error_of(EBUSY, "the newest events cannot be set apart"));
+  }
   const uint64_t at = pending_->at_ns;
   snapshots_->start(flight_->segments(), options_.before_ns == 0 ? 0 : at - std::min(at, options_.before_ns),
                     options_.after_ns == 0 ? std::numeric_limits<uint64_t>::max() : at + options_.after_ns);
   return {};
 }
 
-// A snapshot that cannot be written is told, and recording goes on.
 Result<void> Recording::end_snapshot() {
-  auto done = snapshots_->finish();
+  return answer_snapshot(snapshots_->finish());
+}
+
+// A snapshot that cannot be written is told, and recording goes on.
+Result<void> Recording::answer_snapshot(Result<SnapshotDone> done) {
   if (done) {
     hooks_.note(fmt::format("{}: {} events in {}", pending_->why, human_count(done->events), done->path));
     written_.push_back(done->path);
