@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recording in segments on a disk: BASE-000001.smc and its map file BASE-000001.map, BASE-000002..., each a whole
-// capture. Old ones make room for new ones, so that neither their number nor the bytes they take on the disk exceed
-// what was asked for, at any moment, temporary files included.
+// capture. Old ones make room for new ones: the bytes that they take on the disk never exceed what was asked for,
+// temporary files included. Their number does so only by those that have ended and are still getting their map file.
 //
 // Segments that are there already (of an earlier recording of this name) keep their numbers, count, and are the first
 // to go. Bytes are those of whole pages of 4 KiB, as most file systems allocate them.
