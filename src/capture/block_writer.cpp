@@ -12,44 +12,60 @@
 
 namespace stackmap {
 
-BlockWriter::BlockWriter(std::unique_ptr<WritableFile> file, uint64_t capture_id, int zstd_level)
-    : file_(std::move(file)), capture_id_(capture_id), level_(zstd_level), zstd_(ZSTD_createCCtx()) {
+BlockPacker::BlockPacker(int zstd_level) : level_(zstd_level), zstd_(ZSTD_createCCtx()) {
   if (zstd_ == nullptr) {
     throw std::bad_alloc();
   }
 }
 
-BlockWriter::~BlockWriter() {
+BlockPacker::~BlockPacker() {
   (void)ZSTD_freeCCtx(zstd_);
 }
 
-Result<void> BlockWriter::write(BlockHeader header, std::string_view payload) {
+Result<void> BlockPacker::pack(std::string_view payload, PackedBlock& block) {
   if (payload.size() > kMaxRawBlock) {
-    return make_error(ErrorKind::kFailed,
-                      fmt::format("a block of {} bytes is larger than {} can have", payload.size(), file_->name()));
+    return make_error(ErrorKind::kFailed, fmt::format("a block of {} bytes is too large", payload.size()));
   }
-  buffer_.resize(kBlockHeaderBytes + ZSTD_compressBound(payload.size()));
-  const size_t stored = ZSTD_compressCCtx(zstd_, buffer_.data() + kBlockHeaderBytes, buffer_.size() - kBlockHeaderBytes,
+  std::string& bytes = block.bytes;
+  bytes.resize(kBlockHeaderBytes + ZSTD_compressBound(payload.size()));
+  const size_t stored = ZSTD_compressCCtx(zstd_, bytes.data() + kBlockHeaderBytes, bytes.size() - kBlockHeaderBytes,
                                           payload.data(), payload.size(), level_);
   if (ZSTD_isError(stored) != 0) {
     return make_error(ErrorKind::kFailed, std::string("cannot compress a block: ") + ZSTD_getErrorName(stored));
   }
-  buffer_.resize(kBlockHeaderBytes + stored);
+  bytes.resize(kBlockHeaderBytes + stored);
+  block.raw_bytes = static_cast<uint32_t>(payload.size());
+  block.payload_crc = crc32c(bytes_of(bytes).subspan(kBlockHeaderBytes));
+  return {};
+}
+
+BlockWriter::BlockWriter(std::unique_ptr<WritableFile> file, uint64_t capture_id, int zstd_level)
+    : file_(std::move(file)), capture_id_(capture_id), packer_(zstd_level) {}
+
+Result<void> BlockWriter::write(BlockHeader header, std::string_view payload) {
+  if (auto packed = packer_.pack(payload, packed_); !packed) {
+    return std::move(packed).error().within("cannot write " + file_->name());
+  }
+  return write(header, packed_);
+}
+
+Result<void> BlockWriter::write(BlockHeader header, PackedBlock& block) {
   header.version = kFormatVersion;
   header.sequence = sequence_;
-  header.raw_bytes = static_cast<uint32_t>(payload.size());
-  header.stored_bytes = static_cast<uint32_t>(stored);
-  header.payload_crc = crc32c(bytes_of(buffer_).subspan(kBlockHeaderBytes));
+  header.raw_bytes = block.raw_bytes;
+  header.stored_bytes = static_cast<uint32_t>(block.bytes.size() - kBlockHeaderBytes);
+  header.payload_crc = block.payload_crc;
   header.capture_id = capture_id_;
   const auto encoded = encode_block_header(header);
-  std::memcpy(buffer_.data(), encoded.data(), encoded.size());
-  if (auto done = file_->append(std::string_view(buffer_)); !done) {
+  std::memcpy(block.bytes.data(), encoded.data(), encoded.size());
+  const uint64_t before = bytes_written();
+  if (auto done = file_->append(std::string_view(block.bytes)); !done) {
     // A reader copes with the torn block too, where cutting fails as well.
-    (void)file_->truncate(bytes_);
+    (void)file_->truncate(before);
     return done;
   }
   ++sequence_;
-  bytes_ += buffer_.size();
+  bytes_.store(before + block.bytes.size(), std::memory_order_relaxed);
   return {};
 }
 

@@ -14,6 +14,7 @@ namespace {
 
 // A table that grew this large is written before it grows further; well below kMaxRawBlock.
 constexpr size_t kTableBytes = size_t{4} << 20;
+constexpr uint32_t kLookEvery = 16;  // events
 
 uint64_t random_id() {
   std::random_device device;
@@ -24,7 +25,8 @@ uint64_t random_id() {
 
 CaptureWriter::CaptureWriter(std::unique_ptr<WritableFile> file, Options options)
     : options_(options),
-      blocks_(std::move(file), options.capture_id != 0 ? options.capture_id : random_id(), options.zstd_level) {}
+      blocks_(std::move(file), options.capture_id != 0 ? options.capture_id : random_id(), options.zstd_level),
+      streams_(1) {}
 
 Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(std::unique_ptr<WritableFile> file,
                                                              const CaptureInfo& info,
@@ -55,12 +57,23 @@ Result<void> CaptureWriter::write_block(BlockKind kind, uint32_t count, std::str
   return blocks_.write(header, payload);
 }
 
+void CaptureWriter::open_streams(size_t streams, std::function<void()> settle_stacks) {
+  streams_.resize(streams);
+  if (streams > 1) {
+    for (Stream& stream : streams_) {
+      stream.packer = std::make_unique<BlockPacker>(options_.zstd_level);
+    }
+    settle_stacks_ = std::move(settle_stacks);
+  }
+}
+
 void CaptureWriter::add_event_type(const EventType& type) {
   encode_event_type(type, types_.payload);
   ++types_.count;
 }
 
 uint64_t CaptureWriter::string_id(std::string_view text) {
+  const std::lock_guard lock(mutex_);
   const auto [it, is_new] = string_ids_.try_emplace(std::string(text), string_ids_.size());
   if (is_new) {
     encode_string(it->second, text, strings_.payload);
@@ -70,10 +83,12 @@ uint64_t CaptureWriter::string_id(std::string_view text) {
 }
 
 void CaptureWriter::add_task(TaskRecord record) {
+  const std::lock_guard lock(mutex_);
   tasks_.push_back(std::move(record));
 }
 
 void CaptureWriter::add_stack(Cookie cookie, std::span<const uint64_t> frames) {
+  const std::lock_guard lock(mutex_);
   if (stacks_.count != 0 && stacks_generation_ != cookie.generation()) {
     // The caller flushes at the end of a generation; add_event() does so too. What is left here is a failed write's.
     (void)flush_stacks();
@@ -88,15 +103,28 @@ void CaptureWriter::add_symbol(uint64_t address, const KernelSymbol& symbol) {
   ++symbols_.count;
 }
 
-Result<void> CaptureWriter::add_event(const Event& event) {
-  const bool other_generation = event.stack.state == StackRef::State::kCookie && events_.generation() != 0 &&
-                                events_.generation() != event.stack.cookie.generation();
-  if (other_generation || events_.bytes() >= options_.block_bytes) {
-    STACKMAP_TRY(flush_tables());
-    STACKMAP_TRY(flush_events());
+Result<void> CaptureWriter::add_event(const Event& event, size_t stream) {
+  Stream& into = streams_[stream];
+  const bool other_generation = event.stack.state == StackRef::State::kCookie && into.events.generation() != 0 &&
+                                into.events.generation() != event.stack.cookie.generation();
+  // To add up the columns takes longer than an event that is only a cookie does.
+  const bool look = event.stack.state == StackRef::State::kFallback || into.events.events() % kLookEvery == 0;
+  if (other_generation || (look && into.events.bytes() >= options_.block_bytes)) {
+    STACKMAP_TRY(write_full(into));
   }
-  events_.add(event);
+  into.events.add(event);
   return {};
+}
+
+// What can be done beside the other streams' threads is done before the lock.
+Result<void> CaptureWriter::write_full(Stream& stream) {
+  if (settle_stacks_) {
+    settle_stacks_();
+  }
+  STACKMAP_TRY(encode(stream));
+  const std::lock_guard lock(mutex_);
+  STACKMAP_TRY(flush_tables());
+  return write_encoded(stream);
 }
 
 Result<void> CaptureWriter::flush_types() {
@@ -165,28 +193,43 @@ Result<void> CaptureWriter::flush_tables() {
   return flush_symbols();
 }
 
-Result<void> CaptureWriter::flush_events() {
-  if (encoded_.empty() && events_.events() != 0) {
-    encoded_header_ = {};
-    encoded_header_.kind = static_cast<uint16_t>(BlockKind::kEvents);
-    encoded_header_.count = events_.events();
-    encoded_header_.generation = events_.generation();
-    encoded_header_.first_ns = events_.first_ns();
-    encoded_header_.last_ns = events_.last_ns();
-    events_.finish(encoded_);
+// Makes a block of what is pending, unless there is one.
+Result<void> CaptureWriter::encode(Stream& stream) {
+  if (stream.encoded.empty() && stream.events.events() != 0) {
+    stream.encoded_header = {};
+    stream.encoded_header.kind = static_cast<uint16_t>(BlockKind::kEvents);
+    stream.encoded_header.count = stream.events.events();
+    stream.encoded_header.generation = stream.events.generation();
+    stream.encoded_header.first_ns = stream.events.first_ns();
+    stream.encoded_header.last_ns = stream.events.last_ns();
+    stream.events.finish(stream.encoded);
   }
-  if (!encoded_.empty()) {
-    STACKMAP_TRY(blocks_.write(encoded_header_, encoded_));
-    events_written_ += encoded_header_.count;
-    encoded_.clear();
+  if (stream.packer != nullptr && !stream.encoded.empty()) {
+    return stream.packer->pack(stream.encoded, stream.packed);
   }
+  return {};
+}
+
+Result<void> CaptureWriter::write_encoded(Stream& stream) {
+  if (stream.encoded.empty()) {
+    return {};
+  }
+  STACKMAP_TRY(stream.packer != nullptr ? blocks_.write(stream.encoded_header, stream.packed)
+                                        : blocks_.write(stream.encoded_header, stream.encoded));
+  events_written_ += stream.encoded_header.count;
+  stream.encoded.clear();
   return {};
 }
 
 Result<void> CaptureWriter::flush(const Ledger* ledger) {
   STACKMAP_TRY(flush_tables());
-  STACKMAP_TRY(flush_events());
-  STACKMAP_TRY(flush_events());  // what was collected behind a block that had failed before
+  for (Stream& stream : streams_) {
+    // Twice: what was collected behind a block that had failed before.
+    for (int i = 0; i < 2; ++i) {
+      STACKMAP_TRY(encode(stream));
+      STACKMAP_TRY(write_encoded(stream));
+    }
+  }
   if (ledger != nullptr) {
     std::string payload;
     encode_ledger(*ledger, payload);

@@ -2,11 +2,17 @@
 // Writes a capture. Tables and events are collected and written in blocks, tables before the events that need them, so
 // that any prefix of the file that ends with a block can be read.
 //
-// Not thread-safe. After a failed write the pending entries are kept and written again by the next flush.
+// After a failed write the pending entries are kept and written again by the next flush.
+//
+// Events come in streams, each with blocks of its own: one a thread that adds events. Thread safety: the threads of all
+// streams may call string_id(), add_task(), add_stack() and add_event() of their own streams at the same time, and
+// bytes_written() may be called at any time. Everything else while no other thread calls anything.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -37,6 +43,10 @@ class CaptureWriter {
   static Result<std::unique_ptr<CaptureWriter>> create(std::unique_ptr<WritableFile> file, const CaptureInfo& info,
                                                        const std::vector<EventType>& types, Options options);
 
+  // Before the first event: there are so many streams, in place of one. `settle_stacks` is called before a full block
+  // of events is written, and returns when the stacks that its cookies name have been added.
+  void open_streams(size_t streams, std::function<void()> settle_stacks);
+
   // A type that was not known at the start; before the first event of it.
   void add_event_type(const EventType& type);
   // The id of a string, new or known.
@@ -46,9 +56,9 @@ class CaptureWriter {
   void add_symbol(uint64_t address, const KernelSymbol& symbol);
 
   // Collects an event; its fields must be as many as its type has, and its strings and its stack must have been added.
-  // A full block, or a cookie of another generation than the ones before it, makes it write what is pending first. On
-  // an error the event was not taken.
-  Result<void> add_event(const Event& event);
+  // A full block, or a cookie of another generation than the ones before it, makes it write the stream's pending events
+  // first, and the tables. On an error the event was not taken.
+  Result<void> add_event(const Event& event, size_t stream = 0);
 
   // Writes all that is pending, and the ledger and an anchor if `ledger` is given.
   Result<void> flush(const Ledger* ledger);
@@ -61,7 +71,6 @@ class CaptureWriter {
 
   uint64_t bytes_written() const { return blocks_.bytes_written(); }
   uint64_t events_written() const { return events_written_; }
-  uint64_t events_pending() const { return events_.events(); }
 
  private:
   CaptureWriter(std::unique_ptr<WritableFile> file, Options options);
@@ -72,8 +81,6 @@ class CaptureWriter {
   Result<void> flush_tasks();
   Result<void> flush_stacks();
   Result<void> flush_symbols();
-  Result<void> flush_events();
-
   struct Pending {
     std::string payload;
     uint32_t count = 0;
@@ -85,7 +92,21 @@ class CaptureWriter {
     }
   };
 
+  // The events of one stream.
+  struct Stream {
+    EventBlockEncoder events;
+    // A block of them that is encoded and could not be written.
+    std::string encoded;
+    BlockHeader encoded_header;
+    std::unique_ptr<BlockPacker> packer;  // null if there is one stream alone, which the writer packs itself
+    PackedBlock packed;
+  };
+  Result<void> write_full(Stream& stream);
+  Result<void> encode(Stream& stream);
+  Result<void> write_encoded(Stream& stream);
+
   Options options_;
+  std::mutex mutex_;  // of everything but the streams
   BlockWriter blocks_;
   std::unordered_map<std::string, uint64_t> string_ids_;
   Pending types_;
@@ -94,10 +115,8 @@ class CaptureWriter {
   Pending stacks_;
   uint32_t stacks_generation_ = 0;
   Pending symbols_;
-  EventBlockEncoder events_;
-  // A block of events that is encoded and could not be written.
-  std::string encoded_;
-  BlockHeader encoded_header_;
+  std::vector<Stream> streams_;
+  std::function<void()> settle_stacks_;
   uint64_t events_written_ = 0;
 };
 

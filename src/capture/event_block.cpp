@@ -38,6 +38,16 @@ uint64_t delta(uint64_t value, uint64_t before) {
 
 }  // namespace
 
+void Column::grow() {
+  const size_t used = size();
+  const size_t room = static_cast<size_t>(end_ - bytes_.get()) * 2 + 64;
+  std::unique_ptr<unsigned char[]> bytes(new unsigned char[room]);
+  std::copy_n(bytes_.get(), used, bytes.get());
+  bytes_ = std::move(bytes);
+  at_ = bytes_.get() + used;
+  end_ = bytes_.get() + room;
+}
+
 void EventBlockEncoder::add_stack(const StackRef& stack) {
   states_.put(static_cast<uint64_t>(stack.state));
   switch (stack.state) {
@@ -100,10 +110,8 @@ void EventBlockEncoder::add(const Event& event) {
     fields.resize(event.fields.size());
   }
   for (size_t i = 0; i < event.fields.size(); ++i) {
-    const size_t before = fields[i].column.size();
-    fields[i].column.put(delta(event.fields[i], fields[i].before));
+    field_bytes_ += fields[i].column.put(delta(event.fields[i], fields[i].before));
     fields[i].before = event.fields[i];
-    field_bytes_ += fields[i].column.size() - before;
   }
 }
 

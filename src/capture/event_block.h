@@ -23,25 +23,30 @@ inline constexpr uint32_t kMaxBlockCpu = 65535;
 // A growing run of varints.
 class Column {
  public:
-  void put(uint64_t value) {
-    if (bytes_.size() - used_ < 10) {
-      bytes_.resize(bytes_.size() * 2 + 64);
+  // Returns how many bytes it took.
+  size_t put(uint64_t value) {
+    if (end_ - at_ < kMaxVarint) {
+      grow();
     }
-    unsigned char* at = bytes_.data() + used_;
+    const unsigned char* begin = at_;
     while (value >= 0x80) {
-      *at++ = static_cast<unsigned char>(value | 0x80);
+      *at_++ = static_cast<unsigned char>(value | 0x80);
       value >>= 7;
     }
-    *at++ = static_cast<unsigned char>(value);
-    used_ = static_cast<size_t>(at - bytes_.data());
+    *at_++ = static_cast<unsigned char>(value);
+    return static_cast<size_t>(at_ - begin);
   }
-  void clear() { used_ = 0; }
-  size_t size() const { return used_; }
-  std::string_view view() const { return {reinterpret_cast<const char*>(bytes_.data()), used_}; }
+  void clear() { at_ = bytes_.get(); }
+  size_t size() const { return static_cast<size_t>(at_ - bytes_.get()); }
+  std::string_view view() const { return {reinterpret_cast<const char*>(bytes_.get()), size()}; }
 
  private:
-  std::vector<unsigned char> bytes_;
-  size_t used_ = 0;
+  static constexpr ptrdiff_t kMaxVarint = 10;
+  void grow();
+
+  std::unique_ptr<unsigned char[]> bytes_;
+  unsigned char* at_ = nullptr;
+  unsigned char* end_ = nullptr;
 };
 
 // Collects the events of one block.
