@@ -109,8 +109,10 @@ Result<void> Recording::make_map_and_programs() {
   map_ = std::move(map);
   STACKMAP_TRY(load_programs(frames));
   PerfRing::Callbacks callbacks;
-  callbacks.record = [this](uint32_t cpu, std::span<const std::byte> bytes) { recorder_->on_record(bytes, cpu); };
-  callbacks.lost = [this](uint32_t cpu, uint64_t count) { recorder_->on_lost(cpu, count); };
+  callbacks.record = [this](uint32_t cpu, std::span<const std::byte> bytes) {
+    recorder_->lane(0).on_record(bytes, cpu);
+  };
+  callbacks.lost = [this](uint32_t cpu, uint64_t count) { recorder_->lane(0).on_lost(cpu, count); };
   STACKMAP_TRY_VALUE(ring, PerfRing::create(bpf_->ring_map_fd(), options_.ring_bytes, std::move(callbacks)));
   ring_ = std::move(ring);
   return {};
@@ -297,7 +299,8 @@ Result<void> Recording::drain() {
 // Also what the batches hold, and rings below their watermarks, which wake nobody.
 Result<void> Recording::settle() {
   if (cache_) {
-    STACKMAP_TRY(cache_->settle(*ring_, [this](uint32_t cpu, auto record) { recorder_->on_record(record, cpu); }));
+    STACKMAP_TRY(
+        cache_->settle(*ring_, [this](uint32_t cpu, auto record) { recorder_->lane(0).on_record(record, cpu); }));
   }
   return drain();
 }

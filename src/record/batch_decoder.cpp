@@ -22,16 +22,6 @@ T load(std::span<const std::byte> bytes) {
   return value;
 }
 
-// The thread, the fields and the template of one event, put together.
-void fill(Sample& sample, const SampleTemplate& from) {
-  sample.kind = from.kind();
-  sample.task_only = false;
-  sample.kernel_stack = {from.frames, 0};
-  sample.user_stack = {};
-  sample.string = from.text();
-  sample.task = {};
-}
-
 }  // namespace
 
 bool RecordDecoder::is_batch(std::span<const std::byte> bytes) {
@@ -39,20 +29,21 @@ bool RecordDecoder::is_batch(std::span<const std::byte> bytes) {
   return bytes.size() > kKind && static_cast<uint8_t>(bytes[kKind]) == STACKMAP_BATCH;
 }
 
-std::optional<Reject> RecordDecoder::decode_event(std::span<const std::byte> dynamic, const SampleTemplate* from,
-                                                  Sample& sample) {
-  if (from == nullptr) {
-    return Reject::kUnknownTemplate;
-  }
-  const FieldWords words = field_words(from->kind());
-  if (words.dynamic * 8 != dynamic.size() || words.dynamic + words.fixed == 0) {
-    return Reject::kBadSize;
-  }
+Sample RecordDecoder::sample_of(const BatchEvent& event, const SampleTemplate& from) {
+  Sample sample;
+  sample.kind = from.kind();
+  sample.cpu = event.cpu;
+  sample.time_ns = event.time_ns;
+  sample.tid = event.tid;
+  sample.tgid = event.tgid;
+  sample.kernel_stack = {from.frames, 0};
+  sample.string = from.text();
+  const FieldWords words = field_words(sample.kind);
   std::array<std::byte, 32> fields{};
-  std::memcpy(fields.data(), dynamic.data(), dynamic.size());
-  std::memcpy(fields.data() + dynamic.size(), from->fields.data(), words.fixed * 8);
-  fill(sample, *from);
-  return decode_fields(fields, sample);
+  std::memcpy(fields.data(), event.words.data(), words.dynamic * 8);
+  std::memcpy(fields.data() + words.dynamic * 8, from.fields.data(), words.fixed * 8);
+  (void)decode_fields(fields, sample);
+  return sample;
 }
 
 void RecordDecoder::decode_batch(std::span<const std::byte> bytes, uint32_t cpu, BatchEvents& events) {
@@ -74,10 +65,10 @@ void RecordDecoder::decode_batch(std::span<const std::byte> bytes, uint32_t cpu,
     events.on_reject(Reject::kBadSize, left);
     return;
   }
-  Sample sample;
-  sample.cpu = cpu;
-  sample.tid = header.tid;
-  sample.tgid = header.tgid;
+  BatchEvent event;
+  event.cpu = cpu;
+  event.tid = header.tid;
+  event.tgid = header.tgid;
   while (!rest.empty()) {
     const auto entry = rest.size() >= sizeof(Entry) ? load<Entry>(rest) : Entry{0, 0};
     const size_t size = sizeof(Entry) + (entry.when >> STACKMAP_BATCH_TIME_BITS) * 8;
@@ -89,18 +80,26 @@ void RecordDecoder::decode_batch(std::span<const std::byte> bytes, uint32_t cpu,
     rest = rest.subspan(size);
     if (thread) {
       const auto number = load<uint64_t>(words);
-      sample.tid = static_cast<uint32_t>(number);
-      sample.tgid = static_cast<uint32_t>(number >> 32);
+      event.tid = static_cast<uint32_t>(number);
+      event.tgid = static_cast<uint32_t>(number >> 32);
       continue;
     }
     --left;
-    sample.time_ns = header.time_ns + (entry.when & STACKMAP_BATCH_TIME_MASK);
+    event.time_ns = header.time_ns + (entry.when & STACKMAP_BATCH_TIME_MASK);
     const SampleTemplate* from = events.find_template(entry.id);
-    if (const auto reject = decode_event(words, from, sample)) {
-      events.on_reject(*reject, 1);
-    } else {
-      events.on_event(sample, *from);
+    if (from == nullptr) {
+      events.on_reject(Reject::kUnknownTemplate, 1);
+      continue;
     }
+    const FieldWords kind = field_words(from->kind());
+    if (kind.dynamic * 8 != words.size() || kind.dynamic + kind.fixed == 0) {
+      events.on_reject(Reject::kBadSize, 1);
+      continue;
+    }
+    for (size_t i = 0; i < event.words.size(); ++i) {
+      event.words[i] = i < kind.dynamic ? load<uint64_t>(words.subspan(i * 8)) : 0;
+    }
+    events.on_event(event, *from);
   }
   // Events that are not there, or bytes behind the last one that was promised.
   if (left != 0 || !rest.empty()) {

@@ -32,8 +32,7 @@ class BatchEvents {
   virtual ~BatchEvents() = default;
   // The template that was published under this id; null if none was. Valid during the next on_event().
   virtual const SampleTemplate* find_template(uint32_t id) = 0;
-  // An event as decode() of its record would have given it; the views are the template's.
-  virtual void on_event(const Sample& sample, const SampleTemplate& from) = 0;
+  virtual void on_event(const BatchEvent& event, const SampleTemplate& from) = 0;
   virtual void on_reject(Reject reason, uint64_t events) = 0;
 };
 
@@ -50,10 +49,11 @@ class RecordDecoder {
   // Tells of each event of a batch, in order, once: as an event or as rejected. One that cannot be understood costs no
   // other, unless the batch is cut or garbled: then all that follow are rejected, as many as it says that it has.
   void decode_batch(std::span<const std::byte> bytes, uint32_t cpu, BatchEvents& events);
+  // The event as decode() of its record would have given it; the views are the template's.
+  static Sample sample_of(const BatchEvent& event, const SampleTemplate& from);
 
  private:
-  std::optional<Reject> decode_event(std::span<const std::byte> dynamic, const SampleTemplate* from, Sample& sample);
-  std::optional<Reject> decode_fields(std::span<const std::byte> fields, Sample& sample);
+  static std::optional<Reject> decode_fields(std::span<const std::byte> fields, Sample& sample);
   RawStack take_stack(std::span<const std::byte>& rest, int16_t size, std::vector<uint64_t>& frames);
 
   // perf does not align what it hands over to 8 bytes.

@@ -27,35 +27,74 @@ bool SampleTemplate::operator==(const SampleTemplate& other) const {
          std::ranges::equal(frames, other.frames);
 }
 
+namespace {
+
+constexpr std::array<FieldWords, 32> make_field_words() {
+  std::array<FieldWords, 32> all{};
+  const auto set = [&](std::initializer_list<SampleKind> kinds, size_t dynamic, size_t size) {
+    for (const SampleKind kind : kinds) {
+      all[static_cast<size_t>(kind)] = {dynamic / 8, (size - dynamic) / 8};
+    }
+  };
+  using enum SampleKind;
+  set({kKmalloc, kKmallocNode, kKmemCacheAlloc, kKmemCacheAllocNode}, STACKMAP_ALLOC_DYNAMIC,
+      sizeof(stackmap_alloc_fields));
+  set({kKfree, kKmemCacheFree}, STACKMAP_FREE_DYNAMIC, sizeof(stackmap_free_fields));
+  set({kMmPageAlloc, kMmPageFree}, STACKMAP_PAGE_DYNAMIC, sizeof(stackmap_page_fields));
+  set({kSchedSwitch}, STACKMAP_SWITCH_DYNAMIC, sizeof(stackmap_switch_fields));
+  set({kSchedWaking, kSchedWakeup, kSchedWakeupNew}, STACKMAP_WAKEUP_DYNAMIC, sizeof(stackmap_wakeup_fields));
+  set({kAny}, STACKMAP_ANY_DYNAMIC, sizeof(stackmap_any_fields));
+  return all;
+}
+
+constexpr std::array<FieldWords, 32> kFieldWords = make_field_words();
+
+constexpr uint64_t extend(int32_t value) {
+  return static_cast<uint64_t>(int64_t{value});
+}
+
+template <typename Fields>
+Fields fields_of(const std::array<uint64_t, 2>& words) {
+  static_assert(sizeof(Fields) == sizeof(words));
+  Fields fields;
+  std::memcpy(&fields, words.data(), sizeof(fields));
+  return fields;
+}
+
+}  // namespace
+
 FieldWords field_words(SampleKind kind) {
-  const auto words = [](size_t dynamic, size_t all) { return FieldWords{dynamic / 8, (all - dynamic) / 8}; };
+  const auto index = static_cast<size_t>(kind);
+  return index < kFieldWords.size() ? kFieldWords[index] : FieldWords{};
+}
+
+uint32_t set_dynamic_fields(SampleKind kind, const std::array<uint64_t, 2>& words,
+                            std::array<uint64_t, Sample::kMaxFields>& fields) {
   switch (kind) {
-    case SampleKind::kKmalloc:
-    case SampleKind::kKmallocNode:
-    case SampleKind::kKmemCacheAlloc:
-    case SampleKind::kKmemCacheAllocNode:
-      return words(STACKMAP_ALLOC_DYNAMIC, sizeof(stackmap_alloc_fields));
-    case SampleKind::kKfree:
-    case SampleKind::kKmemCacheFree:
-      return words(STACKMAP_FREE_DYNAMIC, sizeof(stackmap_free_fields));
-    case SampleKind::kMmPageAlloc:
-    case SampleKind::kMmPageFree:
-      return words(STACKMAP_PAGE_DYNAMIC, sizeof(stackmap_page_fields));
-    case SampleKind::kSchedSwitch:
-      return words(STACKMAP_SWITCH_DYNAMIC, sizeof(stackmap_switch_fields));
+    case SampleKind::kSchedSwitch: {
+      const auto f = fields_of<stackmap_switch_fields>(words);
+      fields[0] = extend(f.prev_prio);
+      fields[1] = f.prev_state;
+      fields[2] = f.next_tid;
+      fields[3] = extend(f.next_prio);
+      return f.next_tid;
+    }
     case SampleKind::kSchedWaking:
     case SampleKind::kSchedWakeup:
-    case SampleKind::kSchedWakeupNew:
-      return words(STACKMAP_WAKEUP_DYNAMIC, sizeof(stackmap_wakeup_fields));
+    case SampleKind::kSchedWakeupNew: {
+      const auto f = fields_of<stackmap_wakeup_fields>(words);
+      fields[0] = f.tid;
+      fields[1] = extend(f.prio);
+      fields[2] = extend(f.target_cpu);
+      return f.tid;
+    }
     case SampleKind::kAny:
-      return words(STACKMAP_ANY_DYNAMIC, sizeof(stackmap_any_fields));
-    case SampleKind::kSchedProcessFork:
-    case SampleKind::kSchedProcessExec:
-    case SampleKind::kSchedProcessExit:
-    case SampleKind::kTaskRename:
-      break;
+      return 0;
+    default:
+      // A pointer, or the number of a page.
+      fields[0] = words[0];
+      return 0;
   }
-  return {};
 }
 
 std::optional<SampleTemplate> template_of(std::span<const std::byte> record, const Sample& sample) {

@@ -29,6 +29,15 @@ struct SampleTemplate {
   bool operator==(const SampleTemplate& other) const;
 };
 
+// An event of a batch: all of it but what its template has.
+struct BatchEvent {
+  uint64_t time_ns = 0;
+  uint32_t cpu = 0;
+  uint32_t tid = 0;
+  uint32_t tgid = 0;
+  std::array<uint64_t, 2> words{};  // the dynamic part of its fields; 0 where the kind has fewer
+};
+
 // The template of a record, which decoded to `sample`; its frames are the sample's. None for a kind whose program does
 // not use the cache, and without a stack, or with one that is deeper than a template can hold.
 std::optional<SampleTemplate> template_of(std::span<const std::byte> record, const Sample& sample);
@@ -40,6 +49,10 @@ struct FieldWords {
   size_t fixed = 0;
 };
 FieldWords field_words(SampleKind kind);
+
+// Puts what `words` say in the places of a sample's fields that they have. Returns the sample's subject_tid.
+uint32_t set_dynamic_fields(SampleKind kind, const std::array<uint64_t, 2>& words,
+                            std::array<uint64_t, Sample::kMaxFields>& fields);
 
 // Where the programs look: the same function on both sides.
 using TemplateHash = uint64_t (*)(const SampleTemplate&);

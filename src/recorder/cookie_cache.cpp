@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "record/record_decoder.h"
+
 namespace stackmap {
 
 // Four homes a place: with at most two templates a place in memory, a free one is never far.
@@ -17,6 +19,12 @@ CookieCache::CookieCache(std::span<std::byte> memory, std::function<void(uint32_
       next_id_(options.first_id),
       by_id_(entries_.size() * 4) {
   tell_generation_(0);
+}
+
+CookieCache::~CookieCache() {
+  for (const auto& owned : by_id_) {
+    delete owned.load(std::memory_order_relaxed);
+  }
 }
 
 void CookieCache::set_generation(uint32_t generation) {
@@ -43,7 +51,7 @@ void CookieCache::withdraw(size_t place) {
 }
 
 bool CookieCache::may_publish() {
-  while (next_id_ <= kLastId && home(static_cast<uint32_t>(next_id_)) != nullptr) {
+  while (next_id_ <= kLastId && home(static_cast<uint32_t>(next_id_)).load(std::memory_order_relaxed) != nullptr) {
     ++next_id_;
   }
   const bool may = next_id_ <= kLastId && waiting() < entries_.size();
@@ -56,13 +64,15 @@ void CookieCache::publish(size_t place, uint64_t hash, const SampleTemplate& con
   static_cast<SampleTemplate&>(*added) = contents;
   added->stored_frames.assign(contents.frames.begin(), contents.frames.end());
   added->frames = added->stored_frames;
+  added->decoded = RecordDecoder::sample_of({}, *added);
   added->id = static_cast<uint32_t>(next_id_++);
   added->cookie = cookie;
   added->place = place;
   live_[place] = added.get();
-  // Known here before the programs can use it.
-  entries_.publish(place, added->id, cookie.generation(), hash, contents);
-  home(added->id) = std::move(added);
+  const CachedTemplate& published = *added;
+  // Release: find() sees it whole. Known here before the programs can use it.
+  home(published.id).store(added.release(), std::memory_order_release);
+  entries_.publish(place, published.id, cookie.generation(), hash, contents);
   ++counters_.published;
 }
 
@@ -89,33 +99,42 @@ void CookieCache::offer(const SampleTemplate& sample_template, Cookie cookie) {
   if (++misses_[first / 2] % kReplaceEvery != 0 || !may_publish()) {
     return;
   }
-  const size_t place = live_[first]->uses <= live_[second]->uses ? first : second;
-  live_[place ^ 1]->uses = 0;
+  const size_t place =
+      live_[first]->uses.load(std::memory_order_relaxed) <= live_[second]->uses.load(std::memory_order_relaxed)
+          ? first
+          : second;
+  live_[place ^ 1]->uses.store(0, std::memory_order_relaxed);
   withdraw(place);
   publish(place, hash, sample_template, cookie);
   ++counters_.replaced;
 }
 
-const CachedTemplate* CookieCache::find(uint32_t id) {
-  CachedTemplate* const found = home(id).get();
+const CachedTemplate* CookieCache::find(uint32_t id) const {
+  const CachedTemplate* const found = home(id).load(std::memory_order_acquire);
   if (found == nullptr || found->id != id) {
     return nullptr;
   }
-  ++found->uses;
-  ++counters_.hits;
+  found->uses.store(found->uses.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   return found;
 }
 
 void CookieCache::end_round(uint64_t begun) {
   while (!withdrawn_.empty() && withdrawn_ever_ - withdrawn_.size() < begun) {
-    home(withdrawn_.front()).reset();
+    delete home(withdrawn_.front()).exchange(nullptr, std::memory_order_relaxed);
     withdrawn_.pop_front();
   }
 }
 
+CookieCache::Counters CookieCache::counters() const {
+  Counters counters = counters_;
+  counters.hits = hits_.load(std::memory_order_relaxed);
+  return counters;
+}
+
 std::string CookieCache::stats_text() const {
-  return fmt::format("cache_published: {}\ncache_replaced: {}\ncache_hits: {}\ncache_refused: {}\n",
-                     counters_.published, counters_.replaced, counters_.hits, counters_.refused);
+  const Counters all = counters();
+  return fmt::format("cache_published: {}\ncache_replaced: {}\ncache_hits: {}\ncache_refused: {}\n", all.published,
+                     all.replaced, all.hits, all.refused);
 }
 
 }  // namespace stackmap

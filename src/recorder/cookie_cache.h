@@ -16,9 +16,11 @@
 //
 // Limits: ids are 32 bits; with 2^32 - 2 of them used nothing is published any more. While as many withdrawn
 // templates as there are places wait for a round nothing is published either; at most twice as many templates as there
-// are places are in memory, of up to 0.7 KB each. Not thread-safe; the programs read the entries at any time.
+// are places are in memory, of up to 1 KB each. The programs read the entries at any time. Thread safety: find() and
+// add_hits() beside each other and beside one offer(); the rest while nobody calls anything.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -38,8 +40,13 @@ struct CachedTemplate : SampleTemplate {
   uint32_t id = 0;
   Cookie cookie;
   size_t place = 0;
-  uint64_t uses = 0;  // since its place was last in demand
   std::vector<uint64_t> stored_frames;
+  // A sample of it, with all that differs from event to event 0.
+  Sample decoded;
+  // Since its place was last in demand. Lanes may lose counts of each other.
+  mutable std::atomic<uint64_t> uses{0};
+  // For the recorder: the id of its string in the capture.
+  mutable std::atomic<uint64_t> string_id{0};
 };
 
 class CookieCache {
@@ -50,7 +57,7 @@ class CookieCache {
   struct Counters {
     uint64_t published = 0;
     uint64_t replaced = 0;  // of those, in a place that was taken
-    uint64_t hits = 0;      // find()s that found
+    uint64_t hits = 0;      // events by id
     uint64_t refused = 0;   // offers that would have been published, but for the limits
   };
 
@@ -62,6 +69,9 @@ class CookieCache {
   // `memory` is what the programs see as entries (see CacheEntries), all zero. `set_generation` tells them of which
   // generation they may use entries, 0: of none; it is called from the constructor on.
   CookieCache(std::span<std::byte> memory, std::function<void(uint32_t)> set_generation, Options options);
+  ~CookieCache();
+  CookieCache(const CookieCache&) = delete;
+  CookieCache& operator=(const CookieCache&) = delete;
   CookieCache(std::span<std::byte> memory, std::function<void(uint32_t)> set_generation)
       : CookieCache(memory, std::move(set_generation), Options()) {}
 
@@ -72,8 +82,9 @@ class CookieCache {
 
   // A sample came as a record, and its stack got this cookie.
   void offer(const SampleTemplate& sample_template, Cookie cookie);
-  // Null if nothing was published under the id, or it is long gone.
-  const CachedTemplate* find(uint32_t id);
+  // Null if nothing was published under the id, or it is long gone. Valid until end_round().
+  const CachedTemplate* find(uint32_t id) const;
+  void add_hits(uint64_t hits) { hits_.fetch_add(hits, std::memory_order_relaxed); }
 
   // A round: begin_round(); every CPU sends its batch and says that no program uses an entry; the rings are read;
   // end_round() with what begin_round() returned. Not ended if a CPU did not answer.
@@ -84,12 +95,13 @@ class CookieCache {
   // So many that a round should not wait for the next flush.
   bool wants_round() const { return waiting() >= entries_.size() / 2; }
 
-  const Counters& counters() const { return counters_; }
+  Counters counters() const;
   // Lines for the statistics text, after the map's own.
   std::string stats_text() const;
 
  private:
-  std::unique_ptr<CachedTemplate>& home(uint32_t id) { return by_id_[id & (by_id_.size() - 1)]; }
+  const std::atomic<CachedTemplate*>& home(uint32_t id) const { return by_id_[id & (by_id_.size() - 1)]; }
+  std::atomic<CachedTemplate*>& home(uint32_t id) { return by_id_[id & (by_id_.size() - 1)]; }
   bool may_publish();  // counts a refusal
   void publish(size_t place, uint64_t hash, const SampleTemplate& contents, Cookie cookie);
   void withdraw(size_t place);
@@ -102,10 +114,11 @@ class CookieCache {
   std::vector<CachedTemplate*> live_;  // by place
   std::vector<uint32_t> misses_;       // by pair of places
   uint64_t next_id_;
-  std::vector<std::unique_ptr<CachedTemplate>> by_id_;
-  std::deque<uint32_t> withdrawn_;  // ids, oldest first
+  std::vector<std::atomic<CachedTemplate*>> by_id_;  // owned
+  std::deque<uint32_t> withdrawn_;                   // ids, oldest first
   uint64_t withdrawn_ever_ = 0;
-  Counters counters_;
+  Counters counters_;  // but for the hits
+  std::atomic<uint64_t> hits_{0};
 };
 
 }  // namespace stackmap

@@ -8,7 +8,7 @@ void LiveTasks::add_seen(TaskRecord record) {
   tasks_.try_emplace(tid, Task{std::move(record), 0, 0});
 }
 
-void LiveTasks::take(const TaskRecord& record) {
+bool LiveTasks::take(const TaskRecord& record) {
   Task& task = tasks_[record.tid];
   if (record.time_ns < task.latest.time_ns) {
     // Each CPU's ring is read on its own: what is told late may be old news. It is in the capture, by its time.
@@ -18,7 +18,7 @@ void LiveTasks::take(const TaskRecord& record) {
     if (task.latest.comm.empty()) {
       task.latest.comm = record.comm;
     }
-    return;
+    return false;
   }
   const uint32_t parent = record.change == TaskChange::kFork ? record.ptgid : task.latest.ptgid;
   const std::string comm = record.comm.empty() ? task.latest.comm : record.comm;
@@ -28,7 +28,7 @@ void LiveTasks::take(const TaskRecord& record) {
   task.capture = capture_;
   task.exit = 0;
   if (record.change != TaskChange::kExit) {
-    return;
+    return false;
   }
   task.exit = ++exits_;
   exited_.emplace_back(exits_, record.tid);
@@ -38,8 +38,10 @@ void LiveTasks::take(const TaskRecord& record) {
     // Its number may be another thread's by now.
     if (const auto it = tasks_.find(tid); it != tasks_.end() && it->second.exit == number) {
       tasks_.erase(it);
+      return true;
     }
   }
+  return false;
 }
 
 std::optional<TaskRecord> LiveTasks::meet(uint32_t tid, uint32_t tgid, uint64_t time_ns) {

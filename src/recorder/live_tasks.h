@@ -30,8 +30,9 @@ class LiveTasks {
 
   // A thread that was there at the start. What a record has told of it before stands.
   void add_seen(TaskRecord record);
-  // A fork, exec, rename or exit, which is in the capture. In any order of time.
-  void take(const TaskRecord& record);
+  // A fork, exec, rename or exit, which is in the capture. In any order of time. Returns whether a thread was
+  // forgotten.
+  bool take(const TaskRecord& record);
 
   // An event tells of a thread. Returns the record that the capture needs for it, of change kSeen; none if it has one
   // already. `tgid` is 0 if the event does not tell.

@@ -15,6 +15,29 @@ uint64_t RecorderCounters::recorded() const {
   return sum;
 }
 
+RecorderCounters& RecorderCounters::operator+=(const RecorderCounters& other) {
+  for (const auto& [name, event] : other.events) {
+    events[name].recorded += event.recorded;
+    events[name].task_records += event.task_records;
+  }
+  for (size_t i = 0; i < rejects.size(); ++i) {
+    rejects[i] += other.rejects[i];
+  }
+  for (const auto& [errnum, count] : other.stack_errors) {
+    stack_errors[errnum] += count;
+  }
+  for (const auto& [cpu, lost] : other.ring_lost) {
+    ring_lost[cpu] += lost;
+  }
+  stacks_truncated += other.stacks_truncated;
+  strings_truncated += other.strings_truncated;
+  record_bytes += other.record_bytes;
+  write_failures += other.write_failures;
+  limit_cpu += other.limit_cpu;
+  limit_memory += other.limit_memory;
+  return *this;
+}
+
 uint64_t RecorderCounters::rejected() const {
   uint64_t sum = 0;
   for (const uint64_t reject : rejects) {

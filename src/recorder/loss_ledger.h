@@ -38,6 +38,7 @@ struct RecorderCounters {
   uint64_t limit_cpu = 0;     // times that the ceiling of CPU time was reached
   uint64_t limit_memory = 0;  // and of memory
 
+  RecorderCounters& operator+=(const RecorderCounters& other);
   uint64_t recorded() const;
   uint64_t rejected() const;
 };

@@ -110,7 +110,7 @@ void record_event(benchmark::State& state) {
   Recorder recorder(std::move(options), *map, *writer);
   const auto record_all = [&] {
     uint32_t turn = 0;
-    all.for_each([&](std::span<const std::byte> bytes) { recorder.on_record(bytes, turn++ % kCpus); });
+    all.for_each([&](std::span<const std::byte> bytes) { recorder.lane(0).on_record(bytes, turn++ % kCpus); });
     recorder.end_batch();
     return recorder.flush({}).ok();
   };

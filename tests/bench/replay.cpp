@@ -129,7 +129,7 @@ Result<void> replay(uint64_t hours, uint64_t rate, const std::string& directory)
   uint64_t began = 0, middle = 0, last = 0, most_disk = 0;
   uint64_t next_flush = kSecond, next_look = 0;
   for (uint64_t time = 0; time < end; time += step) {
-    recorder.on_record(bytes_of(source.next(time)), static_cast<uint32_t>(time / step % 2));
+    recorder.lane(0).on_record(bytes_of(source.next(time)), static_cast<uint32_t>(time / step % 2));
     if (time >= next_flush) {
       next_flush += kSecond;
       STACKMAP_TRY(recorder.flush({}));

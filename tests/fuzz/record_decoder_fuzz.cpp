@@ -42,7 +42,8 @@ struct Batch final : BatchEvents {
     made.frames = frames;
     return &made;
   }
-  void on_event(const Sample& sample, const SampleTemplate& from) override {
+  void on_event(const BatchEvent& event, const SampleTemplate& from) override {
+    const Sample sample = RecordDecoder::sample_of(event, from);
     require(&from == &made && sample.kernel_stack.frames.size() == frames.size());
     require(sample.field_count <= Sample::kMaxFields && sum_of(sample) != 1);
     ++told;

@@ -58,7 +58,19 @@ struct Listener final : BatchEvents {
     const auto found = templates.find(id);
     return found == templates.end() ? nullptr : &found->second;
   }
-  void on_event(const Sample& s, const SampleTemplate&) override { events.push_back(seen(s)); }
+  void on_event(const BatchEvent& event, const SampleTemplate& from) override {
+    const Sample sample = RecordDecoder::sample_of(event, from);
+    check_short_way(event, from, sample);
+    events.push_back(seen(sample));
+  }
+  // The template's fields with the words put in are the same.
+  static void check_short_way(const BatchEvent& event, const SampleTemplate& from, const Sample& sample) {
+    BatchEvent without = event;
+    without.words = {};
+    auto fields = RecordDecoder::sample_of(without, from).fields;
+    REQUIRE(set_dynamic_fields(from.kind(), event.words, fields) == sample.subject_tid);
+    REQUIRE(fields == sample.fields);
+  }
   void on_reject(Reject reason, uint64_t count) override { rejects[reason] += count; }
 
   static Seen seen(const Sample& s) {
@@ -161,6 +173,23 @@ TEST_CASE("templates differ in any word that recurs, and in no other") {
   CHECK(template_words({1, 100, 192, 0xcc0, 0}, "filp", 2) != base);
   CHECK(template_words({1, 100, 192, 0xcc0, -1}, "filq", 2) != base);
   CHECK(template_words({1, 100, 192, 0xcc0, -1}, "filp", 3) != base);
+}
+
+TEST_CASE("the words of an event of any kind are where its record would have had them") {
+  std::mt19937_64 random(1);
+  for (uint8_t kind = 0; kind < 64; ++kind) {
+    SampleTemplate from;
+    from.shape = stackmap_cache_shape(kind, 0, 0);
+    from.fields = {random(), random()};
+    const FieldWords words = field_words(from.kind());
+    BatchEvent event;
+    for (size_t i = 0; i < words.dynamic; ++i) {
+      event.words[i] = random();
+    }
+    if (words.dynamic + words.fixed != 0) {
+      Listener::check_short_way(event, from, RecordDecoder::sample_of(event, from));
+    }
+  }
 }
 
 TEST_CASE("an event of an unknown template is rejected alone") {

@@ -40,7 +40,7 @@ struct Chain {
     recorder = std::make_unique<Recorder>(std::move(options), *map, *writer);
   }
 
-  void take(const std::string& bytes) { recorder->on_record(bytes_of(bytes), 0); }
+  void take(const std::string& bytes) { recorder->lane(0).on_record(bytes_of(bytes), 0); }
 
   // As a program does with this record; what is batched is in `batch` until it is sent.
   void fire(RecordBuilder builder) {

@@ -57,7 +57,7 @@ struct Chain {
     recorder = std::make_unique<Recorder>(std::move(options), *map, *writer);
   }
 
-  void record(RecordBuilder builder, uint32_t cpu = 0) { recorder->on_record(bytes_of(builder.bytes()), cpu); }
+  void record(RecordBuilder builder, uint32_t cpu = 0) { recorder->lane(0).on_record(bytes_of(builder.bytes()), cpu); }
   void kfree(uint64_t time, uint32_t tid, std::vector<uint64_t> stack, uint64_t pointer = 64) {
     record(
         RecordBuilder(STACKMAP_KFREE).fields(stackmap_free_fields{pointer}).at(time, tid, tid).stack(std::move(stack)));
@@ -250,8 +250,8 @@ TEST_CASE("other tracepoints have types of their own") {
 TEST_CASE("records that make no sense are counted and cost nothing else") {
   Chain chain;
   chain.kfree(1, 50, {1});
-  chain.recorder->on_record({}, 0);
-  chain.recorder->on_record(bytes_of(std::string(100, '\xff')), 0);
+  chain.recorder->lane(0).on_record({}, 0);
+  chain.recorder->lane(0).on_record(bytes_of(std::string(100, '\xff')), 0);
   chain.kfree(2, 50, {1});
   const Capture capture = chain.close();
   CHECK(capture.event_count() == 2);
@@ -368,7 +368,7 @@ TEST_CASE("a trigger fires at the first event that matches, and again after it w
   const auto free = [&](uint64_t time, uint64_t pointer) {
     RecordBuilder builder(STACKMAP_KFREE);
     const std::string bytes = builder.fields(stackmap_free_fields{pointer}).at(time, 1, 1).stack({1, 2}).bytes();
-    recorder.on_record(bytes_of(bytes), 0);
+    recorder.lane(0).on_record(bytes_of(bytes), 0);
   };
   free(10, 4);
   CHECK_FALSE(recorder.take_fired());

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recorder/recorder_lane.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace stackmap {
+
+namespace {
+
+constexpr size_t kStringEntries = 256;
+
+static_assert(static_cast<int>(SampleKind::kKmemCacheAllocNode) == kKmemCacheAllocNode &&
+                  static_cast<int>(SampleKind::kSchedSwitch) == kSchedSwitch &&
+                  static_cast<int>(SampleKind::kSchedProcessExit) == kSchedProcessExit,
+              "a sample's kind is also the number of its event type");
+
+uint16_t event_type_of(const Sample& sample) {
+  if (sample.kind == SampleKind::kAny) {
+    return static_cast<uint16_t>(kFirstFreeEventType + (sample.any_event - kFirstAnyEvent));
+  }
+  return static_cast<uint16_t>(sample.kind);
+}
+
+TaskChange change_of(SampleKind kind) {
+  switch (kind) {
+    case SampleKind::kSchedProcessFork:
+      return TaskChange::kFork;
+    case SampleKind::kSchedProcessExec:
+      return TaskChange::kExec;
+    case SampleKind::kSchedProcessExit:
+      return TaskChange::kExit;
+    default:
+      return TaskChange::kRename;
+  }
+}
+
+}  // namespace
+
+RecorderLane::RecorderLane(Options options, StackMap& map, RecorderTables& tables)
+    : options_(std::move(options)),
+      map_(map),
+      tables_(tables),
+      trimmer_(tables.namer()),
+      known_counters_(kFirstAnyEvent) {
+  for (const KindInfo& kind : kinds()) {
+    known_counters_[static_cast<size_t>(kind.kind)] =
+        &counters_.events[std::string(kind.category) + ":" + std::string(kind.name)];
+  }
+  for (const std::string& name : options_.any_events) {
+    any_counters_.push_back(&counters_.events[name]);
+  }
+}
+
+RecorderCounters::PerEvent* RecorderLane::event_counters(SampleKind kind, uint32_t any_event) {
+  if (kind != SampleKind::kAny) {
+    return known_counters_[static_cast<size_t>(kind)];
+  }
+  const size_t index = any_event - kFirstAnyEvent;
+  return index < any_counters_.size() ? any_counters_[index] : nullptr;
+}
+
+void RecorderLane::follow_epochs() {
+  if (threads_epoch_ != tables_.threads_epoch()) {
+    threads_epoch_ = tables_.threads_epoch();
+    met_.fill(0);
+  }
+  if (strings_epoch_ != tables_.strings_epoch()) {
+    strings_epoch_ = tables_.strings_epoch();
+    strings_.assign(kStringEntries, {});
+  }
+}
+
+void RecorderLane::on_record(std::span<const std::byte> bytes, uint32_t cpu) {
+  follow_epochs();
+  counters_.record_bytes += bytes.size();
+  if (RecordDecoder::is_batch(bytes)) {
+    decoder_.decode_batch(bytes, cpu, *this);
+    return;
+  }
+  Sample sample;
+  auto reject = decoder_.decode(bytes, cpu, sample);
+  RecorderCounters::PerEvent* event = reject ? nullptr : event_counters(sample.kind, sample.any_event);
+  if (!reject && event == nullptr) {
+    reject = Reject::kUnknownKind;
+  }
+  if (reject) {
+    on_reject(*reject, 1);
+    return;
+  }
+  if (sample.task.tid != 0) {
+    take_task(sample);
+  }
+  if (sample.task_only) {
+    ++event->task_records;
+    return;
+  }
+  const StackRef stack = take_stack(sample.kernel_stack);
+  take_event(sample, stack);
+  if (options_.cache != nullptr && stack.state == StackRef::State::kCookie) {
+    if (const auto sample_template = template_of(bytes, sample)) {
+      tables_.offer(*sample_template, stack.cookie);
+    }
+  }
+}
+
+void RecorderLane::on_reject(Reject reason, uint64_t events) {
+  counters_.rejects[static_cast<size_t>(reason)] += events;
+}
+
+const SampleTemplate* RecorderLane::find_template(uint32_t id) {
+  const CachedTemplate* found = options_.cache != nullptr ? options_.cache->find(id) : nullptr;
+  cache_hits_ += found != nullptr ? 1 : 0;
+  return found;
+}
+
+// An event of a batch. Its cookie holds while its generation does; otherwise its stack is like that of any record.
+void RecorderLane::on_event(const BatchEvent& batched, const SampleTemplate& from) {
+  const auto& cached = static_cast<const CachedTemplate&>(from);
+  const Sample& sample = cached.decoded;
+  RecorderCounters::PerEvent* counters = event_counters(sample.kind, sample.any_event);
+  if (counters == nullptr) {
+    on_reject(Reject::kUnknownKind, 1);
+    return;
+  }
+  if (!session().hand_out_again(cached.cookie)) {
+    const Sample whole = RecordDecoder::sample_of(batched, from);
+    take_event(whole, take_stack(whole.kernel_stack));
+    return;
+  }
+  if (from.frames.size() >= options_.frames_asked) {
+    ++counters_.stacks_truncated;
+  }
+  std::array<uint64_t, Sample::kMaxFields> fields = sample.fields;
+  const uint32_t subject_tid = set_dynamic_fields(sample.kind, batched.words, fields);
+  if (sample.string_field >= 0) {
+    fields[static_cast<size_t>(sample.string_field)] = string_id(cached);
+  }
+  Event event;
+  event.time_ns = batched.time_ns;
+  event.cpu = batched.cpu;
+  event.tid = batched.tid;
+  event.type = event_type_of(sample);
+  event.stack.state = StackRef::State::kCookie;
+  event.stack.cookie = cached.cookie;
+  event.fields = std::span(fields).first(sample.field_count);
+  add(event, batched.tgid, subject_tid, sample.string, *counters);
+}
+
+void RecorderLane::take_task(const Sample& sample) {
+  TaskRecord record;
+  record.time_ns = sample.time_ns;
+  record.change = change_of(sample.kind);
+  record.tid = sample.task.tid;
+  record.tgid = sample.task.tgid;
+  record.ptgid = sample.kind == SampleKind::kSchedProcessFork ? sample.task.old_tid : 0;
+  record.comm = sample.task.comm;
+  tables_.take_task(std::move(record));
+}
+
+void RecorderLane::meet_task(uint32_t tid, uint32_t tgid, uint64_t time_ns) {
+  uint32_t& met = met_[tid % met_.size()];
+  if (met != tid) {
+    met = tid;
+    tables_.meet_task(tid, tgid, time_ns);
+  }
+}
+
+StackMap::Session& RecorderLane::session() {
+  if (!session_) {
+    session_.emplace(map_.pin());
+  }
+  return *session_;
+}
+
+void RecorderLane::end_batch() {
+  session_.reset();
+  if (cache_hits_ != 0) {
+    options_.cache->add_hits(std::exchange(cache_hits_, 0));
+  }
+}
+
+StackRef RecorderLane::take_stack(const RawStack& stack) {
+  StackRef ref;
+  if (stack.errnum != 0) {
+    ++counters_.stack_errors[stack.errnum];
+    ref.state = StackRef::State::kError;
+    ref.errnum = stack.errnum;
+    return ref;
+  }
+  if (stack.frames.size() >= options_.frames_asked) {
+    ++counters_.stacks_truncated;
+  }
+  const auto frames = trimmer_.trim(stack.frames);
+  tables_.begin_store(options_.number);
+  const Interned interned = session().intern(frames);
+  if (interned.is_new) {
+    tables_.add_stack(interned.cookie, frames);
+  }
+  tables_.end_store(options_.number);
+  if (!interned.stored()) {
+    ref.state = StackRef::State::kFallback;
+    ref.frames = frames;
+    tables_.need_names(frames);
+    return ref;
+  }
+  ref.state = StackRef::State::kCookie;
+  ref.cookie = interned.cookie;
+  return ref;
+}
+
+uint64_t RecorderLane::string_id(std::string_view text) {
+  if (text.size() >= kMaxSampleString) {
+    ++counters_.strings_truncated;
+  }
+  uint64_t key = text.size();
+  std::memcpy(&key, text.data(), std::min<size_t>(text.size(), 8));
+  StringEntry& entry = strings_[(key * 0x9e3779b97f4a7c15U >> 56) % kStringEntries];
+  if (!entry.used || entry.text != text) {
+    entry.id = tables_.string_id(text);
+    entry.text = text;
+    entry.used = true;
+  }
+  return entry.id;
+}
+
+// The template remembers it, with the epoch in the upper half.
+uint64_t RecorderLane::string_id(const CachedTemplate& from) {
+  const uint64_t known = from.string_id.load(std::memory_order_relaxed);
+  if (known >> 32 == strings_epoch_ && from.decoded.string.size() < kMaxSampleString) {
+    return known & UINT32_MAX;
+  }
+  const uint64_t id = string_id(from.decoded.string);
+  if (id <= UINT32_MAX) {
+    from.string_id.store(uint64_t{strings_epoch_} << 32 | id, std::memory_order_relaxed);
+  }
+  return id;
+}
+
+void RecorderLane::take_event(const Sample& sample, const StackRef& stack) {
+  Event event;
+  event.time_ns = sample.time_ns;
+  event.cpu = sample.cpu;
+  event.tid = sample.tid;
+  event.type = event_type_of(sample);
+  event.stack = stack;
+  std::array<uint64_t, Sample::kMaxFields> fields = sample.fields;
+  if (sample.string_field >= 0) {
+    fields[static_cast<size_t>(sample.string_field)] = string_id(sample.string);
+  }
+  event.fields = std::span(fields).first(sample.field_count);
+  add(event, sample.tgid, sample.subject_tid, sample.string, *event_counters(sample.kind, sample.any_event));
+}
+
+void RecorderLane::add(const Event& event, uint32_t tgid, uint32_t subject_tid, std::string_view string,
+                       RecorderCounters::PerEvent& counters) {
+  meet_task(event.tid, tgid, event.time_ns);
+  meet_task(subject_tid, 0, event.time_ns);
+  if (auto added = tables_.writer().add_event(event, options_.number); !added) {
+    ++counters_.write_failures;
+    tables_.fail(std::move(added).error());
+    return;
+  }
+  ++counters.recorded;
+  for (size_t i = 0; i < options_.triggers.size() && !fired_; ++i) {
+    if (options_.triggers[i].matches(event, string)) {
+      fired_ = {i, event.time_ns};
+    }
+  }
+}
+
+}  // namespace stackmap
