@@ -103,6 +103,9 @@ std::string command_line_of(const RecordOptions& options) {
   put("--before", optional(options.before));
   put("--after", optional(options.after));
   put("--ring-size", {options.ring_size});
+  if (options.readers != 0) {
+    put("--threads", {std::to_string(options.readers)});
+  }
   put("--capacity", {std::to_string(options.capacity)});
   put("--duration", optional(options.duration));
   if (options.max_depth != 0) {
@@ -158,6 +161,7 @@ Result<CollectorOptions> collector_options(const RecordOptions& options) {
   collector.processes = std::move(processes);
   collector.threads = std::move(threads);
   collector.ring_bytes = ring;
+  collector.readers = options.readers;
   collector.flush_ns = flush;
   collector.map_capacity = options.capacity;
   collector.max_depth = options.max_depth;
@@ -205,6 +209,11 @@ void add_record_options(CLI::App& command, const std::shared_ptr<RecordOptions>&
   command.add_option("--ring-size", options->ring_size, "Bytes of the ring of one CPU: a power of two")
       ->type_name("SIZE")
       ->capture_default_str();
+  command
+      .add_option("--threads", options->readers,
+                  "Threads that read the rings, at most one a CPU; 0: one for every 8 CPUs")
+      ->type_name("N")
+      ->check(CLI::Range(0, 64));
   command.add_option("--capacity", options->capacity, "Stacks that the map can hold, 4 to 4194304")
       ->type_name("N")
       ->capture_default_str();

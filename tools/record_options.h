@@ -30,6 +30,7 @@ struct RecordOptions {
   uint32_t capacity = 16384;
   uint32_t max_depth = 0;
   double max_loss = -1;
+  uint32_t readers = 0;
   bool no_cache = false;
   double max_cpu = 0;
   std::string max_memory;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -15,6 +16,29 @@ Result<uint64_t> parse_uint(std::string_view text) {
     return make_error(ErrorKind::kUsage, fmt::format("'{}' is not a whole number", text));
   }
   return value;
+}
+
+Result<std::vector<uint32_t>> parse_number_list(std::string_view text) {
+  constexpr uint64_t kMost = 65536;
+  const auto bad = [text] {
+    return make_error(ErrorKind::kFailed, fmt::format("'{}' is no list of numbers such as 0-3,8", text));
+  };
+  std::string_view rest = text.substr(0, text.find_last_not_of(" \t\n") + 1);
+  std::vector<uint32_t> numbers;
+  while (!rest.empty()) {
+    const std::string_view range = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), range.size() + 1));
+    const size_t dash = range.find('-');
+    const auto first = parse_uint(range.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : parse_uint(range.substr(dash + 1));
+    if (!first || !last || *last < *first || *last > UINT32_MAX || *last - *first >= kMost - numbers.size()) {
+      return bad();
+    }
+    for (uint64_t number = *first; number <= *last; ++number) {
+      numbers.push_back(static_cast<uint32_t>(number));
+    }
+  }
+  return numbers;
 }
 
 Result<uint64_t> parse_size(std::string_view text) {

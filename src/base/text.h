@@ -13,6 +13,9 @@ namespace stackmap {
 
 // A whole decimal number, nothing before or after it.
 Result<uint64_t> parse_uint(std::string_view text);
+// Numbers and ranges of them, as the kernel lists CPUs: "0-3,8,10-11". White space at the end is let be. At most 65,536
+// numbers.
+Result<std::vector<uint32_t>> parse_number_list(std::string_view text);
 // Bytes: a whole number with an optional K, M, G (powers of 1024), optionally followed by B or iB. "512K", "2MiB".
 Result<uint64_t> parse_size(std::string_view text);
 // Nanoseconds: a number with an optional fraction and ms, s (default), m or h. "10", "1.5s", "250ms".

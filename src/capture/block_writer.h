@@ -19,7 +19,8 @@ namespace stackmap {
 
 // A payload, compressed, with room for its header before it.
 struct PackedBlock {
-  std::string bytes;
+  std::string buffer;  // the first `size` bytes count
+  size_t size = 0;
   uint32_t raw_bytes = 0;
   uint32_t payload_crc = 0;
 };

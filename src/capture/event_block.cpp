@@ -48,6 +48,16 @@ void Column::grow() {
   end_ = bytes_.get() + room;
 }
 
+size_t Column::put_long(uint64_t value) {
+  const unsigned char* begin = at_;
+  while (value >= 0x80) {
+    *at_++ = static_cast<unsigned char>(value | 0x80);
+    value >>= 7;
+  }
+  *at_++ = static_cast<unsigned char>(value);
+  return static_cast<size_t>(at_ - begin);
+}
+
 void EventBlockEncoder::add_stack(const StackRef& stack) {
   states_.put(static_cast<uint64_t>(stack.state));
   switch (stack.state) {

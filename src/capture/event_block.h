@@ -2,7 +2,9 @@
 // The payload of a block of events (FORMAT.md section 4): columns, delta-coded. Not thread-safe.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
@@ -28,13 +30,27 @@ class Column {
     if (end_ - at_ < kMaxVarint) {
       grow();
     }
-    const unsigned char* begin = at_;
-    while (value >= 0x80) {
-      *at_++ = static_cast<unsigned char>(value | 0x80);
-      value >>= 7;
+    if (value < 0x80) {
+      *at_++ = static_cast<unsigned char>(value);
+      return 1;
     }
-    *at_++ = static_cast<unsigned char>(value);
-    return static_cast<size_t>(at_ - begin);
+    if (value >= uint64_t{1} << 56) {
+      return put_long(value);
+    }
+    // Lengths of times and pointers follow no pattern: a loop over the bytes is a wrong guess at each value. So the
+    // bits are spread, 7 to a byte, and eight bytes are stored, of which some count.
+    uint64_t bytes = value;
+    bytes = (bytes & 0x000000000fffffff) | (bytes & 0x00fffffff0000000) << 4;
+    bytes = (bytes & 0x00003fff00003fff) | (bytes & 0x0fffc0000fffc000) << 2;
+    bytes = (bytes & 0x007f007f007f007f) | (bytes & 0x3f803f803f803f80) << 1;
+    const auto length = (static_cast<size_t>(std::bit_width(value)) + 6) / 7;
+    bytes |= 0x8080808080808080 & ((uint64_t{1} << (length * 8 - 8)) - 1);
+    if constexpr (std::endian::native == std::endian::big) {
+      bytes = __builtin_bswap64(bytes);
+    }
+    std::memcpy(at_, &bytes, sizeof(bytes));
+    at_ += length;
+    return length;
   }
   void clear() { at_ = bytes_.get(); }
   size_t size() const { return static_cast<size_t>(at_ - bytes_.get()); }
@@ -43,6 +59,7 @@ class Column {
  private:
   static constexpr ptrdiff_t kMaxVarint = 10;
   void grow();
+  size_t put_long(uint64_t value);
 
   std::unique_ptr<unsigned char[]> bytes_;
   unsigned char* at_ = nullptr;

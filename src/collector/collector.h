@@ -26,6 +26,7 @@ struct CollectorOptions {
   uint64_t duration_ns = 0;         // 0: until something else ends it
   uint64_t flush_ns = 1000000000;
   uint64_t ring_bytes = uint64_t{512} << 10;  // a CPU
+  uint32_t readers = 0;                       // threads that drain the rings; 0: as many as the CPUs need
   uint32_t map_capacity = 16384;              // stacks
   uint32_t max_depth = 0;                     // frames; 0: the kernel's own limit
   uint32_t cache_entries = 2048;              // templates of the cookie cache: a power of two; 0: without it

@@ -104,7 +104,7 @@ Result<void> EventLoop::run() {
         uint64_t expirations = 0;
         (void)!::read(source->fd, &expirations, sizeof(expirations));
       }
-      auto handled = source->handler();
+      auto handled = call_ ? call_(source->handler) : source->handler();
       if (source->once) {
         // Its descriptor goes with it, and leaves the epoll.
         sources_.remove_if([&](const Source& s) { return &s == source; });

@@ -28,6 +28,9 @@ class EventLoop {
   // Calls `handler` with the number of each such signal. They are blocked in the calling thread, and stay blocked.
   Result<void> on_signals(const std::vector<int>& signals, std::function<Result<void>(int)> handler);
 
+  // How handlers are called, if not just so.
+  void call_through(std::function<Result<void>(const Handler&)> call) { call_ = std::move(call); }
+
   // Until stop(), or an error of a handler, which it returns.
   Result<void> run();
   void stop() { stopped_ = true; }
@@ -45,6 +48,7 @@ class EventLoop {
 
   Fd epoll_;
   std::list<Source> sources_;  // a list: epoll holds their addresses
+  std::function<Result<void>(const Handler&)> call_;
   bool stopped_ = false;
 };
 

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "collector/cache_map.h"
-#include "collector/perf_ring.h"
+#include "collector/ring_readers.h"
 #include "recorder/cookie_cache.h"
 
 namespace stackmap {
@@ -23,8 +23,10 @@ class KernelCache {
   CookieCache& cookies() { return cookies_; }
 
   // Reads all that was recorded by now, also what the batches hold: they are sent, and the rings are read. What CPUs
-  // that are offline have in theirs goes to `record`, as the rings' records go to the ring's own callback.
-  Result<void> settle(PerfRing& ring, const std::function<void(uint32_t cpu, std::span<const std::byte>)>& record);
+  // that are offline have in theirs goes to `record`, as the rings' records go to the rings' own callbacks. No reader
+  // may drain meanwhile.
+  Result<void> settle(RingReaders& readers,
+                      const std::function<void(uint32_t cpu, std::span<const std::byte>)>& record);
 
  private:
   std::unique_ptr<CacheMap> map_;

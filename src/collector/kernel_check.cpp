@@ -10,7 +10,7 @@
 #include "collector/bpf_namer.h"
 #include "collector/bpf_session.h"
 #include "collector/event_selection.h"
-#include "collector/perf_ring.h"
+#include "collector/ring_readers.h"
 #include "collector/tracefs.h"
 #include "process/host.h"
 
@@ -102,13 +102,18 @@ class Check {
       add(State::kMissing, "BPF programs", session.error().message());
       return;
     }
-    const auto ring = PerfRing::create((*session)->ring_map_fd(), uint64_t{64} << 10,
+    const auto cpus = RingReaders::online_cpus();
+    if (!cpus) {
+      add(State::kMissing, "perf rings", cpus.error().message());
+      return;
+    }
+    const auto ring = PerfRing::create((*session)->ring_map_fd(), uint64_t{64} << 10, *cpus,
                                        {[](uint32_t, std::span<const std::byte>) {}, [](uint32_t, uint64_t) {}});
     if (!ring) {
       add(State::kMissing, "perf rings", ring.error().message());
       return;
     }
-    add(State::kOk, "perf rings", fmt::format("on {} CPUs", (*ring)->rings()));
+    add(State::kOk, "perf rings", fmt::format("on {} CPUs", cpus->size()));
     const auto attached = (*session)->attach(tracefs);
     add(attached ? State::kOk : State::kMissing, "kmem and sched events",
         attached ? fmt::format("{} attach", selection.kinds.size()) : attached.error().message());

@@ -40,7 +40,8 @@ bpf_perf_event_ret on_event(void* context, int cpu, perf_event_header* header) {
 
 }  // namespace
 
-Result<std::unique_ptr<PerfRing>> PerfRing::create(int map_fd, uint64_t bytes, Callbacks callbacks) {
+Result<std::unique_ptr<PerfRing>> PerfRing::create(int map_fd, uint64_t bytes, const std::vector<uint32_t>& cpus,
+                                                   Callbacks callbacks) {
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   if (bytes < page || (bytes & (bytes - 1)) != 0) {
     return make_error(ErrorKind::kUsage, "a ring of " + std::to_string(bytes) + " bytes is not possible",
@@ -55,8 +56,13 @@ Result<std::unique_ptr<PerfRing>> PerfRing::create(int map_fd, uint64_t bytes, C
   attr.sample_period = 1;
   attr.watermark = 1;
   attr.wakeup_watermark = static_cast<uint32_t>(bytes / 4);
+  std::vector<int> numbers(cpus.begin(), cpus.end());
+  perf_buffer_raw_opts options{};
+  options.sz = sizeof(options);
+  options.cpu_cnt = static_cast<int>(numbers.size());
+  options.cpus = options.map_keys = numbers.data();
   ring->buffer_ =
-      perf_buffer__new_raw(map_fd, static_cast<size_t>(bytes / page), &attr, on_event, &ring->callbacks_, nullptr);
+      perf_buffer__new_raw(map_fd, static_cast<size_t>(bytes / page), &attr, on_event, &ring->callbacks_, &options);
   if (ring->buffer_ == nullptr) {
     const int errnum = errno;
     return errno_error_of(errnum, "cannot open the perf rings of " + std::to_string(bytes) + " bytes a CPU",
@@ -71,9 +77,6 @@ PerfRing::~PerfRing() {
 
 int PerfRing::epoll_fd() const {
   return perf_buffer__epoll_fd(buffer_);
-}
-size_t PerfRing::rings() const {
-  return perf_buffer__buffer_cnt(buffer_);
 }
 
 Result<void> PerfRing::drain() {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 
@@ -22,9 +23,10 @@ class PerfRing {
     std::function<void(uint32_t cpu, uint64_t count)> lost;
   };
 
-  // Opens a ring of `bytes` (a power of two of at least a page) on every online CPU, whatever their numbers, and puts
+  // Opens a ring of `bytes` (a power of two of at least a page) on each of these CPUs, which must be online, and puts
   // it in the map. To be done before any program is attached.
-  static Result<std::unique_ptr<PerfRing>> create(int map_fd, uint64_t bytes, Callbacks callbacks);
+  static Result<std::unique_ptr<PerfRing>> create(int map_fd, uint64_t bytes, const std::vector<uint32_t>& cpus,
+                                                  Callbacks callbacks);
   ~PerfRing();
   PerfRing(const PerfRing&) = delete;
   PerfRing& operator=(const PerfRing&) = delete;
@@ -34,7 +36,6 @@ class PerfRing {
   // Hands over what is in the rings when it is called; what comes meanwhile waits for the next call, so this returns
   // also while records pour in.
   Result<void> drain();
-  size_t rings() const;
 
  private:
   explicit PerfRing(Callbacks callbacks) : callbacks_(std::move(callbacks)) {}

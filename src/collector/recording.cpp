@@ -108,13 +108,24 @@ Result<void> Recording::make_map_and_programs() {
   STACKMAP_TRY_VALUE(map, StackMap::create(map_options));
   map_ = std::move(map);
   STACKMAP_TRY(load_programs(frames));
-  PerfRing::Callbacks callbacks;
-  callbacks.record = [this](uint32_t cpu, std::span<const std::byte> bytes) {
-    recorder_->lane(0).on_record(bytes, cpu);
+  return open_rings();
+}
+
+Result<void> Recording::open_rings() {
+  STACKMAP_TRY_VALUE(cpus, RingReaders::online_cpus());
+  const size_t readers = RingReaders::count_for(options_.readers, cpus.size());
+  if (readers < options_.readers) {
+    hooks_.note(
+        fmt::format("{} threads read the rings, not {}: there are {} CPUs", readers, options_.readers, cpus.size()));
+  }
+  const auto callbacks_of = [this](size_t reader) {
+    PerfRing::Callbacks callbacks;
+    callbacks.record = [this, reader](uint32_t cpu, auto bytes) { recorder_->lane(reader).on_record(bytes, cpu); };
+    callbacks.lost = [this, reader](uint32_t cpu, uint64_t count) { recorder_->lane(reader).on_lost(cpu, count); };
+    return callbacks;
   };
-  callbacks.lost = [this](uint32_t cpu, uint64_t count) { recorder_->lane(0).on_lost(cpu, count); };
-  STACKMAP_TRY_VALUE(ring, PerfRing::create(bpf_->ring_map_fd(), options_.ring_bytes, std::move(callbacks)));
-  ring_ = std::move(ring);
+  STACKMAP_TRY_VALUE(rings, RingReaders::create(bpf_->ring_map_fd(), options_.ring_bytes, cpus, readers, callbacks_of));
+  readers_ = std::move(rings);
   return {};
 }
 
@@ -170,6 +181,7 @@ Result<void> Recording::open_recorder() {
   recorder_options.namer = namer_.get();
   recorder_options.cache = cache_ ? &cache_->cookies() : nullptr;
   recorder_options.triggers = triggers_;
+  recorder_options.lanes = readers_->count();
   recorder_options.find_task = [](uint32_t tid, uint64_t time_ns) { return read_proc_task(tid, time_ns); };
   info_.session = store_ != nullptr ? random_number() : 0;
   STACKMAP_TRY_VALUE(writer, open_capture());
@@ -214,13 +226,9 @@ Result<void> Recording::follow_targets() {
 }
 
 Result<void> Recording::watch_all() {
-  STACKMAP_TRY(loop_.watch(ring_->epoll_fd(), [this]() -> Result<void> {
-    STACKMAP_TRY(drain());
-    if (cache_ && cache_->cookies().wants_round()) {
-      STACKMAP_TRY(settle());
-    }
-    STACKMAP_TRY(rotate_if_full());
-    return check_triggers();
+  STACKMAP_TRY(loop_.watch(readers_->fd(), [this]() -> Result<void> {
+    STACKMAP_TRY(readers_->alone() ? drain() : readers_->take_attention());
+    return after_drain();
   }));
   if (control_) {
     STACKMAP_TRY(loop_.watch(control_->epoll_fd(), [this]() -> Result<void> {
@@ -287,8 +295,35 @@ Result<void> Recording::start() {
   return {};
 }
 
+// The readers' threads read beside the loop, and stand still while it does anything.
+Result<void> Recording::loop() {
+  STACKMAP_TRY(readers_->start([this](size_t reader) {
+    RecorderLane& lane = recorder_->lane(reader);
+    lane.end_batch();
+    return recorder_->wants_attention(lane) || capture_is_full();
+  }));
+  loop_.call_through([this](const EventLoop::Handler& handler) {
+    const RingReaders::Pause pause(*readers_);
+    return handler();
+  });
+  return loop_.run();
+}
+
+// What a reader cannot do.
+Result<void> Recording::after_drain() {
+  recorder_->attended();
+  if (recorder_->status()) {
+    return *recorder_->status();
+  }
+  if (cache_ && cache_->cookies().wants_round()) {
+    STACKMAP_TRY(settle());
+  }
+  STACKMAP_TRY(rotate_if_full());
+  return check_triggers();
+}
+
 Result<void> Recording::drain() {
-  STACKMAP_TRY(ring_->drain());
+  STACKMAP_TRY(readers_->drain());
   recorder_->end_batch();
   if (recorder_->status()) {
     return *recorder_->status();
@@ -299,8 +334,9 @@ Result<void> Recording::drain() {
 // Also what the batches hold, and rings below their watermarks, which wake nobody.
 Result<void> Recording::settle() {
   if (cache_) {
-    STACKMAP_TRY(
-        cache_->settle(*ring_, [this](uint32_t cpu, auto record) { recorder_->lane(0).on_record(record, cpu); }));
+    STACKMAP_TRY(cache_->settle(*readers_, [this](uint32_t cpu, auto record) {
+      recorder_->lane(readers_->reader_of(cpu)).on_record(record, cpu);
+    }));
   }
   return drain();
 }
@@ -357,6 +393,7 @@ Result<void> Recording::on_signal(int signal) {
 }
 
 Result<CollectorResult> Recording::finish() {
+  readers_->stop();
   CollectorResult result;
   result.symbol_source = namer_ ? namer_->source() : "nobody";
   bpf_->stop();

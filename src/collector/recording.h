@@ -16,7 +16,7 @@
 #include "collector/control_server.h"
 #include "collector/event_loop.h"
 #include "collector/kernel_cache.h"
-#include "collector/perf_ring.h"
+#include "collector/ring_readers.h"
 #include "collector/self_limits.h"
 #include "collector/snapshot_writer.h"
 #include "collector/tracefs.h"
@@ -33,7 +33,7 @@ class Recording final : private ControlTarget {
 
   Result<void> prepare();
   Result<void> start();
-  Result<void> loop() { return loop_.run(); }
+  Result<void> loop();
   // After any start(): detaches, writes what is left, ends the command.
   Result<CollectorResult> finish();
 
@@ -47,14 +47,17 @@ class Recording final : private ControlTarget {
   Result<void> scan_tasks();
   Result<void> follow_targets();
   Result<void> watch_all();
+  Result<void> open_rings();
   Result<void> drain();
   Result<void> settle();
+  Result<void> after_drain();
   Result<void> flush();
   Progress progress(const std::vector<KernelEventCounters>& kernel) const;
   Result<void> on_signal(int signal);
   Result<void> keep_limits();
 
   // Segments (recording_store.cpp).
+  bool capture_is_full() const;
   Result<void> rotate_if_full();
   Result<void> rotate();
   // Snapshots of a flight recorder.
@@ -91,7 +94,7 @@ class Recording final : private ControlTarget {
   std::unique_ptr<StackMap> map_;
   std::unique_ptr<BpfSession> bpf_;
   std::unique_ptr<KernelCache> cache_;  // null: without the cookie cache
-  std::unique_ptr<PerfRing> ring_;
+  std::unique_ptr<RingReaders> readers_;
   std::unique_ptr<SegmentFiles> files_;     // segments or snapshots
   std::unique_ptr<FlightRecorder> flight_;  // what is kept in memory
   CaptureStore* store_ = nullptr;           // where captures go: one of these two, or null: there is one capture

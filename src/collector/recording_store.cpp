@@ -43,11 +43,12 @@ Result<std::unique_ptr<CaptureWriter>> Recording::open_capture() {
   return CaptureWriter::create(std::move(file), info_, types_, writer_options);
 }
 
+bool Recording::capture_is_full() const {
+  return store_ != nullptr && store_->is_full(writer_->bytes_written(), monotonic_ns() - capture_began_ns_);
+}
+
 Result<void> Recording::rotate_if_full() {
-  if (store_ == nullptr || !store_->is_full(writer_->bytes_written(), monotonic_ns() - capture_began_ns_)) {
-    return {};
-  }
-  return rotate();
+  return capture_is_full() ? rotate() : Result<void>();
 }
 
 Result<void> Recording::rotate() {

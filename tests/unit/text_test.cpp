@@ -5,6 +5,19 @@
 
 using namespace stackmap;
 
+TEST_CASE("lists of numbers, as /sys/devices/system/cpu/online has them") {
+  using List = std::vector<uint32_t>;
+  const auto list = [](std::string_view text) { return parse_number_list(text); };
+  CHECK(*list("0\n") == List{0});
+  CHECK(*list("0-3,8,10-11\n") == List{0, 1, 2, 3, 8, 10, 11});
+  CHECK(list("\n")->empty());
+  CHECK(list("0-65535")->size() == 65536);
+  for (const char* bad : {"-", "3-1", "1,,2", "a", "1-2-3", "0-65536", "4294967296", "1 2", ",1"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(list(bad).ok());
+  }
+}
+
 TEST_CASE("sizes") {
   CHECK(*parse_size("4096") == 4096);
   CHECK(*parse_size("512K") == 512 * 1024);

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/ring_readers.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include "base/text.h"
+
+namespace stackmap {
+
+namespace {
+
+constexpr const char* kOnline = "/sys/devices/system/cpu/online";
+
+void signal(const Fd& eventfd) {
+  const uint64_t one = 1;
+  (void)!::write(eventfd.get(), &one, sizeof(one));
+}
+
+}  // namespace
+
+size_t RingReaders::count_for(size_t asked, size_t cpus) {
+  const size_t wanted = asked != 0 ? asked : (cpus + kCpusPerReader - 1) / kCpusPerReader;
+  return std::clamp<size_t>(wanted, 1, std::clamp<size_t>(cpus, 1, kMaxReaders));
+}
+
+Result<std::vector<uint32_t>> RingReaders::online_cpus() {
+  STACKMAP_TRY_VALUE(text, read_text_file(kOnline));
+  STACKMAP_TRY_VALUE(cpus, parse_number_list(text));
+  if (cpus.empty()) {
+    return make_error(ErrorKind::kFailed, std::string(kOnline) + " names no CPU");
+  }
+  return cpus;
+}
+
+Result<std::unique_ptr<RingReaders>> RingReaders::create(
+    int map_fd, uint64_t ring_bytes, const std::vector<uint32_t>& cpus, size_t readers,
+    const std::function<PerfRing::Callbacks(size_t)>& callbacks_of) {
+  std::unique_ptr<RingReaders> all(new RingReaders());
+  all->attention_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  all->ending_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!all->attention_.valid() || !all->ending_.valid()) {
+    return errno_error("cannot open an eventfd");
+  }
+  for (size_t i = 0; i < readers; ++i) {
+    auto reader = std::make_unique<Reader>();
+    const auto from = cpus.begin() + static_cast<ptrdiff_t>(cpus.size() * i / readers);
+    const auto to = cpus.begin() + static_cast<ptrdiff_t>(cpus.size() * (i + 1) / readers);
+    reader->cpus.assign(from, to);
+    STACKMAP_TRY_VALUE(ring, PerfRing::create(map_fd, ring_bytes, reader->cpus, callbacks_of(i)));
+    reader->ring = std::move(ring);
+    all->readers_.push_back(std::move(reader));
+  }
+  return all;
+}
+
+RingReaders::~RingReaders() {
+  stop();
+}
+
+size_t RingReaders::reader_of(uint32_t cpu) const {
+  for (size_t i = 0; i < readers_.size(); ++i) {
+    if (std::ranges::find(readers_[i]->cpus, cpu) != readers_[i]->cpus.end()) {
+      return i;
+    }
+  }
+  return 0;
+}
+
+int RingReaders::fd() const {
+  return alone() ? readers_.front()->ring->epoll_fd() : attention_.get();
+}
+
+Result<void> RingReaders::start(std::function<bool(size_t)> after_drain) {
+  after_drain_ = std::move(after_drain);
+  if (alone()) {
+    return {};
+  }
+  try {
+    for (size_t i = 0; i < readers_.size(); ++i) {
+      readers_[i]->thread = std::thread([this, i] { run(i); });
+    }
+  } catch (const std::system_error& error) {
+    stop();
+    return errno_error_of(error.code().value(), "cannot start a thread to read the rings", "ask for fewer: --threads");
+  }
+  return {};
+}
+
+void RingReaders::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  signal(ending_);
+  changed_.notify_all();
+  for (const auto& reader : readers_) {
+    if (reader->thread.joinable()) {
+      reader->thread.join();
+    }
+  }
+}
+
+Result<void> RingReaders::take_attention() {
+  uint64_t count = 0;
+  (void)!::read(attention_.get(), &count, sizeof(count));
+  const std::lock_guard lock(mutex_);
+  return error_ ? Result<void>(*error_) : Result<void>();
+}
+
+void RingReaders::run(size_t number) {
+  std::array<pollfd, 2> fds = {pollfd{readers_[number]->ring->epoll_fd(), POLLIN, 0}, pollfd{ending_.get(), POLLIN, 0}};
+  for (;;) {
+    const int n = ::poll(fds.data(), fds.size(), -1);
+    if ((n < 0 && errno != EINTR) || fds[1].revents != 0 || !drain_one(number)) {
+      return;
+    }
+  }
+}
+
+bool RingReaders::drain_one(size_t number) {
+  Reader& reader = *readers_[number];
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return pauses_ == 0 || ended_; });
+    if (ended_) {
+      return false;
+    }
+    reader.busy = true;
+  }
+  auto drained = reader.ring->drain();
+  const bool asks = after_drain_(number) || !drained;
+  {
+    const std::lock_guard lock(mutex_);
+    reader.busy = false;
+    if (!drained && !error_) {
+      error_ = drained.error();
+    }
+  }
+  changed_.notify_all();
+  if (asks) {
+    signal(attention_);
+  }
+  return drained.ok();
+}
+
+RingReaders::Pause::Pause(RingReaders& readers) : readers_(readers) {
+  if (readers_.alone()) {
+    return;
+  }
+  std::unique_lock lock(readers_.mutex_);
+  ++readers_.pauses_;
+  readers_.changed_.wait(
+      lock, [&] { return std::ranges::none_of(readers_.readers_, [](const auto& reader) { return reader->busy; }); });
+}
+
+RingReaders::Pause::~Pause() {
+  if (readers_.alone()) {
+    return;
+  }
+  {
+    const std::lock_guard lock(readers_.mutex_);
+    --readers_.pauses_;
+  }
+  readers_.changed_.notify_all();
+}
+
+Result<void> RingReaders::drain() {
+  for (const auto& reader : readers_) {
+    STACKMAP_TRY(reader->ring->drain());
+  }
+  return {};
+}
+
+}  // namespace stackmap
