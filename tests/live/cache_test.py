@@ -133,6 +133,10 @@ class CacheUnderLoadTest(LedgerCase):
         rows = self.check("--ring-size", "8M")
         self.assertGreater(rows[ALLOC]["sent"], 10000)
 
+    def test_resets_with_several_readers(self):
+        rows = self.check("--ring-size", "8M", "--threads", "2")
+        self.assertGreater(rows[ALLOC]["sent"], 10000)
+
     def test_resets_with_a_ring_that_is_too_small(self):
         rows = self.check("--ring-size", "16K")
         self.assertGreater(sum(rows[e]["ring full"] for e in KMEM), 0)

@@ -19,11 +19,11 @@ from support.tools import DEADLINE, Case, Control, PerfStat, Recording, Workload
 
 class PerfStatTest(Case):
     def test_events_of_a_process_equal_perf_stats_one_for_one(self):
-        for run in range(3):
-            with self.subTest(run=run):
+        for threads in ("1", "2", "0"):
+            with self.subTest(threads=threads):
                 workload = Workload(self, "open-close", 20)
                 # A ring that holds a loaded machine's delays: this is about what is counted, not about what is lost.
-                recording = Recording(self, "-e", ALLOC, "--force", "--ring-size", "8M")
+                recording = Recording(self, "-e", ALLOC, "--force", "--ring-size", "8M", "--threads", threads)
                 perf = PerfStat(self, [ALLOC], workload.pid)
                 perf.tell("enable")
                 workload.work()

@@ -33,7 +33,7 @@ def count_in(case, captures, pid):
 class RotationTest(Case):
     def test_every_event_is_in_one_segment_and_each_stands_alone(self):
         workload = Workload(self, "open-close", 80)
-        recording = Recording(self, "-e", ALLOC, "--rotate-size", "64K", "--flush", "20ms")
+        recording = Recording(self, "-e", ALLOC, "--rotate-size", "64K", "--flush", "20ms", "--threads", "2")
         perf = PerfStat(self, [ALLOC], workload.pid)
         perf.tell("enable")
         workload.work()
