@@ -110,7 +110,9 @@ void add_import(CLI::App& app, Action& action) {
   CLI::App* command = import->add_subcommand(
       "ftrace", "The trace of a kernel with the ftrace stack map series, and its stack_map: NAME.smc and NAME.map");
   command->add_option("TRACE", options->trace, "A saved 'trace' of tracefs; '-': stdin")->required();
-  command->add_option("--map", options->maps, "A saved 'stack_map' of tracefs; may be repeated")->type_name("FILE");
+  command->add_option("--map", options->maps, "A saved 'stack_map' of tracefs; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
   command->add_option("-o,--output", options->output, "Write NAME.smc and NAME.map; '-': the capture to stdout")
       ->type_name("NAME")
       ->capture_default_str();

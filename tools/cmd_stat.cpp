@@ -18,8 +18,8 @@ Result<int> stat(const Inputs& inputs) {
   STACKMAP_TRY_VALUE(capture, open_capture(inputs));
   bool has_map = false;
   STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
-    // The map's own come first, in the order in which they were stored: the kernel's.
-    for (const std::string_view prefix : {"map.", "fallback.", "cache."}) {
+    // In the order in which they were stored: as a running recorder's `ctl stat` prints them.
+    for (const std::string_view prefix : {"map.", "cache."}) {
       for (const auto& [name, value] : capture.ledger().entries()) {
         if (name.starts_with(prefix)) {
           const std::string family = prefix == "map." ? "" : std::string(prefix.substr(0, prefix.size() - 1)) + "_";

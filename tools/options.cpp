@@ -5,6 +5,8 @@
 #include <fnmatch.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "base/log.h"
 #include "base/text.h"
 #include "report/event_source.h"
@@ -53,9 +55,40 @@ void tell_damage(const Capture& capture) {
   }
 }
 
+namespace {
+
+// The files at the end that are of one recording; none if the last one cannot be read.
+std::vector<std::string> newest_recording(const std::vector<std::string>& files) {
+  std::vector<std::string> newest;
+  uint64_t session = 0;
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    const auto capture = Capture::open(*file);
+    if (!capture || (!newest.empty() && (session == 0 || capture->info().session != session))) {
+      break;
+    }
+    session = capture->info().session;
+    newest.insert(newest.begin(), *file);
+  }
+  return newest;
+}
+
+}  // namespace
+
 Result<Capture> open_capture(const Inputs& inputs) {
   STACKMAP_TRY_VALUE(files, capture_files(inputs));
-  return Capture::open(files);
+  auto capture = Capture::open(files);
+  // Of a name that several recordings have, one for each start of the recorder, the newest is meant.
+  const bool by_name = inputs.size() == 1 && files.size() > 1 && !std::filesystem::is_directory(inputs.front());
+  if (capture || capture.error().kind != ErrorKind::kUsage || !by_name) {
+    return capture;
+  }
+  const auto newest = newest_recording(files);
+  if (newest.empty() || newest.size() == files.size()) {
+    return capture;
+  }
+  log_note(fmt::format("{} has several recordings; this is the newest, {}{}. Name the files of another to read it",
+                       inputs.front(), newest.front(), newest.size() > 1 ? " to " + newest.back() : ""));
+  return Capture::open(newest);
 }
 
 Result<std::vector<uint32_t>> parse_ids(const std::vector<std::string>& lists) {

@@ -67,15 +67,7 @@ std::optional<Recorder::Fired> Recorder::take_fired() {
 Ledger Recorder::ledger(const std::vector<KernelEventCounters>& kernel) const {
   Ledger ledger = make_ledger(kernel, counters(), map_.totals().outcomes);
   if (const auto stats = map_.stats()) {
-    ledger.set("map.generation", stats->generation);
-    ledger.set("map.entries", stats->entries);
-    ledger.set("map.capacity", stats->capacity);
-    ledger.set("map.successes", stats->successes());
-    ledger.set("map.fallbacks", stats->fallbacks());
-    ledger.set("map.max_depth", stats->max_depth);
-    ledger.set("map.arena_bytes", stats->arena_bytes);
-    ledger.set("map.arena_limit", stats->arena_limit);
-    ledger.set("map.table_bytes", stats->table_bytes);
+    for_each_stat(*stats, [&](std::string_view key, uint64_t value) { ledger.set("map." + std::string(key), value); });
   }
   if (cache_ != nullptr) {
     const CookieCache::Counters cache = cache_->counters();

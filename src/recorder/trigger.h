@@ -4,11 +4,12 @@
 //   kmem:mm_page_alloc order>=4          an event, all of whose conditions hold
 //   kmem:kmem_cache_alloc name=filp bytes_requested>256
 //   block:block_rq_issue                 any event of that name
-//   lost>1000                            so many events lost since the recording began
+//   lost>1000                            so many events lost since the recording began, or since it last fired
 //   exit!=0                              the exit code of the command, when it ends
 //
-// Conditions are FIELD OP VALUE, with = == != < <= > >=; values are decimal, 0x hexadecimal, or, with = and != and a
-// field that is a string, text. Signed fields are compared as signed numbers. Immutable: thread-safe.
+// Conditions, separated by spaces or commas, are FIELD OP VALUE, with = == != < <= > >=; values are decimal, 0x
+// hexadecimal, or, with = and != and a field that is a string, text. Signed fields are compared as signed numbers.
+// Immutable: thread-safe.
 #pragma once
 
 #include <cstdint>

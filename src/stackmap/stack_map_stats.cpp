@@ -30,26 +30,28 @@ uint64_t StackMapTotals::fallbacks() const {
   return sum_of_fallbacks(outcomes);
 }
 
+void for_each_stat(const StackMapStats& stats, const std::function<void(std::string_view key, uint64_t value)>& line) {
+  line("generation", stats.generation);
+  line("entries", stats.entries);
+  line("capacity", stats.capacity);
+  line("successes", stats.successes());
+  line("fallbacks", stats.fallbacks());
+  for (size_t reason = 1; reason < kFallbackCount; ++reason) {
+    line(fmt::format("fallbacks_{}", kNames[reason]), stats.outcomes[reason]);
+  }
+  line("max_depth", stats.max_depth);
+  line("arena_bytes", stats.arena_bytes);
+  line("arena_limit", stats.arena_limit);
+  line("table_bytes", stats.table_bytes);
+}
+
 std::string stats_text(const std::optional<StackMapStats>& stats) {
   std::string text;
-  if (!stats) {
-    return text;
+  if (stats) {
+    for_each_stat(*stats, [&text](std::string_view key, uint64_t value) {
+      fmt::format_to(std::back_inserter(text), "{}: {}\n", key, value);
+    });
   }
-  const auto line = [&text](std::string_view key, uint64_t value) {
-    fmt::format_to(std::back_inserter(text), "{}: {}\n", key, value);
-  };
-  line("generation", stats->generation);
-  line("entries", stats->entries);
-  line("capacity", stats->capacity);
-  line("successes", stats->successes());
-  line("fallbacks", stats->fallbacks());
-  for (size_t reason = 1; reason < kFallbackCount; ++reason) {
-    line(fmt::format("fallbacks_{}", kNames[reason]), stats->outcomes[reason]);
-  }
-  line("max_depth", stats->max_depth);
-  line("arena_bytes", stats->arena_bytes);
-  line("arena_limit", stats->arena_limit);
-  line("table_bytes", stats->table_bytes);
   return text;
 }
 

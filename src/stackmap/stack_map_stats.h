@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "stackmap/fallback.h"
 
@@ -37,6 +39,8 @@ struct StackMapTotals {
   uint64_t interns() const { return successes() + fallbacks(); }
 };
 
+// The keys of the text and their values, in its order.
+void for_each_stat(const StackMapStats& stats, const std::function<void(std::string_view key, uint64_t value)>& line);
 // Empty if there is no map, as the kernel's file is.
 std::string stats_text(const std::optional<StackMapStats>& stats);
 

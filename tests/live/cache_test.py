@@ -94,6 +94,8 @@ class CacheTest(Case):
         wait_for(self, arrived)
         self.assertIsNone(recording.process.poll())
         recording.stop()
+        # Nothing has come since: the capture says the same, in the same words.
+        self.assertEqual(told, "ok\n" + self.run_stackmap("stat", recording.base).stdout)
         self.assertGreater(self.stat(recording)["cache_hits"], ROUNDS * 1000)
 
     def test_other_tracepoints_and_switches(self):

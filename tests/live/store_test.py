@@ -104,6 +104,11 @@ class RotationTest(Case):
         self.assertIn("exists", self.run_stackmap(*again, code=1).stderr)
         self.run_stackmap("record", "--numbered", *again[1:])
         self.assertEqual([c.name for c in segments(first)], ["w-000001.smc", "w-000002.smc"])
+        # The name alone is the newest recording, and that is said; the files together are refused.
+        newest = self.run_stackmap("script", first.base)
+        self.assertIn("several recordings; this is the newest", newest.stderr)
+        self.assertEqual(newest.stdout, self.run_stackmap("script", segments(first)[1]).stdout)
+        self.assertIn("not the segments of one recording", self.run_stackmap("script", *segments(first), code=2).stderr)
         self.run_stackmap("record", "--force", *again[1:])
         self.assertEqual([c.name for c in segments(first)], ["w-000001.smc"])
 
