@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// stackmap_floor [--count] CATEGORY:NAME: walks the stack at every hit of a tracepoint, or only counts, and keeps
-// nothing. Writes "ready" once it is attached, runs until its stdin closes, and writes "hits N". Needs root.
+// stackmap_floor [--count|--time] CATEGORY:NAME: walks the stack at every hit of a tracepoint, and with --time reads
+// the clock, or only counts, and keeps nothing. Writes "ready" once it is attached, runs until its stdin closes, and
+// writes "hits N". Needs root.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <unistd.h>
@@ -55,7 +56,7 @@ void wait_for_end_of_stdin() {
   }
 }
 
-int run(const std::string& category, const char* name, bool count_only) {
+int run(const std::string& category, const char* name, const std::string& what) {
   const std::unique_ptr<floor_bpf, void (*)(floor_bpf*)> skeleton(floor_bpf::open(), &floor_bpf::destroy);
   if (!skeleton) {
     return fail("open the program");
@@ -65,8 +66,13 @@ int run(const std::string& category, const char* name, bool count_only) {
     return fail("read kernel.perf_event_max_stack");
   }
   skeleton->rodata->stack_bytes = frames * 8;
-  bpf_program* program = count_only ? skeleton->progs.count : skeleton->progs.walk;
-  (void)bpf_program__set_autoload(count_only ? skeleton->progs.walk : skeleton->progs.count, false);
+  bpf_program* const walk = skeleton->progs.walk;
+  bpf_program* program = what == "--count"  ? skeleton->progs.count
+                         : what == "--time" ? skeleton->progs.walk_and_time
+                                            : walk;
+  for (bpf_program* other : {walk, skeleton->progs.walk_and_time, skeleton->progs.count}) {
+    (void)bpf_program__set_autoload(other, other == program);
+  }
   if (bpf_map__set_value_size(skeleton->maps.state, 8 + frames * 8) != 0 || floor_bpf::load(skeleton.get()) != 0) {
     return fail("load the program");
   }
@@ -89,12 +95,13 @@ int run(const std::string& category, const char* name, bool count_only) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool count_only = argc == 3 && std::strcmp(argv[1], "--count") == 0;
-  const char* event = argc == (count_only ? 3 : 2) ? argv[argc - 1] : "";
+  const std::string what = argc == 3 ? argv[1] : "";
+  const bool known = argc == 2 || what == "--count" || what == "--time";
+  const char* event = known && argc >= 2 ? argv[argc - 1] : "";
   const char* colon = std::strchr(event, ':');
   if (colon == nullptr) {
-    (void)std::fprintf(stderr, "usage: stackmap_floor [--count] CATEGORY:NAME\n");
+    (void)std::fprintf(stderr, "usage: stackmap_floor [--count|--time] CATEGORY:NAME\n");
     return 2;
   }
-  return run(std::string(event, colon), colon + 1, count_only);
+  return run(std::string(event, colon), colon + 1, what);
 }

@@ -179,6 +179,15 @@ def thread_states(group):
                 yield fields[0]
 
 
+def group_cpu_ns(group):
+    """Nanoseconds of CPU of every thread of a process group."""
+    for path in pathlib.Path("/proc").glob("[0-9]*/task/*"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            fields = (path / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            if int(fields[2]) == group:
+                yield int((path / "schedstat").read_text(encoding="ascii").split()[0])
+
+
 class Tool:
     """A profiler's process. What it used is what the kernel says of it once it has been waited for."""
 
@@ -203,6 +212,10 @@ class Tool:
                 if words in line:
                     return
         raise Failed(f"'{' '.join(map(str, self.words))}' did not start: {self.said.strip()}")
+
+    def cpu_s(self):
+        """Of all of its threads that are there."""
+        return sum(group_cpu_ns(self.group)) / 1e9
 
     def interrupt(self):
         os.killpg(self.group, signal.SIGINT)

@@ -45,6 +45,10 @@ def cpu_per_million(outcomes):
     return median([None if o.cpu_s is None or not o.events else o.cpu_s / o.events * 1e6 for o in outcomes])
 
 
+def busy_per_million(outcomes):
+    return median([None if o.busy_s is None or not o.events else o.busy_s / o.events * 1e6 for o in outcomes])
+
+
 def peak_mib(outcomes):
     known = [o.memory_kib for o in outcomes if o.memory_kib is not None]
     return max(known) / 1024 if known else None

@@ -18,6 +18,7 @@ class Outcome:
     ring_bytes_event: typing.Optional[float] = None
     file_bytes: typing.Optional[int] = None
     cpu_s: typing.Optional[float] = None
+    busy_s: typing.Optional[float] = None  # of cpu_s, while the workload worked
     memory_kib: typing.Optional[int] = None
 
 
@@ -29,6 +30,9 @@ class Untraced:
 
     def stop(self):
         return Outcome()
+
+    def cpu_s(self):
+        return None
 
 
 class Profiler:
@@ -42,6 +46,10 @@ class Profiler:
     def outcome(self, **known):
         cpu, memory = self.tool.wait()
         return Outcome(cpu_s=cpu, memory_kib=memory, **known)
+
+    def cpu_s(self):
+        """What it has used by now; None if it is no process."""
+        return self.tool.cpu_s() if self.tool else None
 
 
 class Floor(Profiler):
@@ -86,8 +94,9 @@ class Ours(Profiler):
         outcome.events = sum(int(n.replace(",", "")) for text in texts
                              for n in re.findall(r"^[\w:]+ +([\d,]+) events$", text, re.MULTILINE))
         outcome.lost = number(r"^lost ([\d,]+) of ", texts[-1])
-        ring_bytes = number(r"^ *([\d,]+)  ring\.bytes$", texts[-1])
-        if ring_bytes and outcome.events:
+        ring = re.search(r"^rings: ([\d.]+) (B|KiB|MiB|GiB) read$", texts[-1], re.MULTILINE)
+        if ring and outcome.events:
+            ring_bytes = float(ring[1]) * 1024 ** ["B", "KiB", "MiB", "GiB"].index(ring[2])
             outcome.ring_bytes_event = ring_bytes / outcome.events
         outcome.file_bytes = sum(capture.stat().st_size for capture in captures)
         return outcome
@@ -145,7 +154,9 @@ class Bpftrace(Profiler):
 
 
 class Ftrace:
-    """A trace instance of our own; nothing else of tracefs is touched."""
+    """A trace instance of our own; nothing else of tracefs is touched. No process of its own."""
+
+    cpu_s = Untraced.cpu_s
 
     def __init__(self, bench, name, buffer_kib=512):
         self.bench = bench

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sections of scripts/bench that need the kernel: each measures, and gives lines of Markdown."""
 from harness import Mix, Workload
-from markdown import cpu_per_million, file_bytes_event, lost_of, median, peak_mib, ratio, show, spread, table
+from markdown import busy_per_million, cpu_per_million, file_bytes_event, lost_of, median, peak_mib, ratio, show, spread, table
 from profilers import Bpftrace, Floor, Ftrace, Ours, Perf, Untraced
 
 ALLOC = "kmem:kmem_cache_alloc"
@@ -11,6 +11,7 @@ RING_KIB = 512  # a CPU; the default of stackmap record, and ftrace's here
 OURS_RAW = "stackmap, raw"
 OURS_CACHED = "stackmap, cookies"
 FLOOR = "floor: stack walk only"
+FLOOR_TIME = "floor and the clock"
 COUNT = "count only"
 NO_CACHE = ("This `stackmap record` has no `--no-cache`: it always sends raw stacks, so there is no row for cookies.",)
 
@@ -37,16 +38,20 @@ def interleave(bench, variants, measure, untraced=0):
 def measured(variant, event, workload):
     """The workload waits while the profiler starts, and ends when it has stopped."""
     variant.start(event)
+    before = variant.cpu_s()
     ns = workload.work()
+    after = variant.cpu_s()
     outcome = variant.stop()
     workload.end()
+    if before is not None and after is not None:
+        outcome.busy_s = after - before
     return ns, outcome
 
 
 def overhead_of(bench, title, event, name, count):
     bench.tell(f"overhead: {title}")
     own, missing = ours(bench)
-    variants = [Floor(bench, COUNT, "--count"), Floor(bench, FLOOR), *own,
+    variants = [Floor(bench, COUNT, "--count"), Floor(bench, FLOOR), Floor(bench, FLOOR_TIME, "--time"), *own,
                 Perf(bench, "perf record -g -a", "-g"),
                 Perf(bench, "perf record -a, kernel callchains only", "-g", "--kernel-callchains"),
                 Bpftrace(bench, "bpftrace, count by kstack"),
@@ -63,10 +68,11 @@ def overhead_of(bench, title, event, name, count):
                      show(median([o.events for o in outcomes])),
                      lost_of(outcomes), show(median([o.ring_bytes_event for o in outcomes]), 1),
                      show(file_bytes_event(outcomes), 1),
-                     show(cpu_per_million(outcomes), 3), show(peak_mib(outcomes), 1)])
+                     show(busy_per_million(outcomes), 3), show(cpu_per_million(outcomes), 3),
+                     show(peak_mib(outcomes), 1)])
     return [f"### {title}", "",
             *table(["variant", "workload, ms (min-max)", "x untraced", "x floor", "events seen", "lost, all runs",
-                    "ring B/event", "file B/event", "tool CPU s/M events", "tool peak MiB"], rows), *missing]
+                    "ring B/event", "file B/event", "tool CPU s/M events, working", "in all", "tool peak MiB"], rows), *missing]
 
 
 def overhead(bench):
@@ -77,9 +83,11 @@ def overhead(bench):
                          "ping-pong", bench.work(200000)), "",
             f"Every ring has {RING_KIB} KiB a CPU. Every tool sees the whole system, so also the machine's other "
             "processes and this script; perf and bpftrace see events of their own too, stackmap leaves itself out. The "
-            "floor walks the stack into a buffer and keeps nothing. CPU seconds and peak memory are of the tool's "
-            "process from its start to its end (for bpftrace with compiling, for perf with reading its file again, "
-            "whose mapped pages count, for stackmap with naming the frames); of a short run the start is the larger part. "
+            "floor walks the stack into a buffer and keeps nothing; whoever keeps events reads the clock too, which costs "
+            "what the row below shows. CPU seconds are of the tool's process while the workload worked, and from its start "
+            "to its end, as is its peak memory: for bpftrace with compiling, for perf with reading its file again, whose "
+            "mapped pages count, for stackmap with loading its programs and naming the frames. Ring bytes are stackmap's "
+            "records without perf's headers of 16 bytes, and ftrace's entries with everything. "
             "Lost are perf's LOST_SAMPLES, bpftrace's own count, and all of stackmap's ledger. ftrace has no process and "
             "overwrites its oldest entries by design: those are its lost ones. Ratios are of the medians of this run.",
             ""]

@@ -17,7 +17,7 @@ from support.tools import DEADLINE, Case, wait_for  # noqa: E402
 
 SKIP = 77
 BENCH = pathlib.Path(__file__).parents[2] / "scripts" / "bench"
-SEES_ALL = ["count only", "floor: stack walk only", "stackmap, raw", "perf record -g -a",
+SEES_ALL = ["count only", "floor: stack walk only", "floor and the clock", "stackmap, raw", "perf record -g -a",
             "perf record -a, kernel callchains only", "bpftrace, count by kstack", "ftrace with stacks, 512 KiB"]
 
 

@@ -120,6 +120,7 @@ TEST_CASE("the rest is in words where it is not nought, and unknown names are ke
   ledger.set("map.capacity", 16384);
   ledger.set("map.successes", 5000);
   ledger.set("map.fallbacks", 7);
+  ledger.set("map.fallbacks_full", 7);
   ledger.set("event.any.new_counter", 8);
   ledger.set("future.thing", 0);
   ledger.set("event.hits", 2);
@@ -138,6 +139,7 @@ TEST_CASE("the rest is in words where it is not nought, and unknown names are ke
   CHECK(text.find("2  event.hits\n", other) != std::string::npos);
   CHECK(text.find("any", text.find("event ")) < other);
   CHECK(text.find("rejected") == std::string::npos);  // no event was
+  CHECK(text.find("fallbacks_full") == std::string::npos);
 }
 
 TEST_CASE("the cookie cache has a line of its own and is no loss") {
