@@ -64,7 +64,7 @@ static __always_inline void batch_send(void *ctx)
 	batch_release(batch);
 }
 
-/* Puts an event in, with the first `dynamic_size` bytes of its fields. */
+/* Puts an event in, with the first `dynamic_size` bytes of its fields: a word or none. */
 static __always_inline void batch_put(void *ctx, struct stackmap_batch *batch,
 				      struct program_state *state, __u32 id,
 				      const struct stackmap_record_header *header,
@@ -89,19 +89,16 @@ static __always_inline void batch_put(void *ctx, struct stackmap_batch *batch,
 	}
 	entry = (void *)batch->entries + used;
 	if (batch->thread != thread) {
-		entry[0] = (__u32)age | 1U << STACKMAP_BATCH_TIME_BITS;
-		entry[1] = STACKMAP_BATCH_THREAD;
-		*(__u64 *)(entry + 2) = thread;
+		entry[0] = header->tid;
+		entry[1] = STACKMAP_BATCH_THREAD + header->tgid;
 		batch->thread = thread;
-		entry += 4;
-		used += 16;
+		entry += 2;
+		used += 8;
 	}
 	entry[0] = (__u32)age | dynamic_size / 8 << STACKMAP_BATCH_TIME_BITS;
 	entry[1] = id;
-	if (dynamic_size >= 8)
+	if (dynamic_size)
 		*(__u64 *)(entry + 2) = fields[0];
-	if (dynamic_size >= 16)
-		*(__u64 *)(entry + 4) = fields[1];
 	batch->used = used + 8 + dynamic_size;
 	batch->header.kernel_stack++;
 	if (state->batch != batch->number) {
@@ -126,7 +123,8 @@ static __always_inline bool sample_batch(void *ctx, struct program_state *state,
 
 	if (!batch)
 		return false;
-	if (stack > 0 && stack <= STACKMAP_CACHE_FRAMES * 8) {
+	if (stack > 0 && stack <= STACKMAP_CACHE_FRAMES * 8 &&
+	    !((header->tid | header->tgid) >> STACKMAP_BATCH_TID_BITS)) {
 		state->key.shape = stackmap_cache_shape(header->kind, state->string_size, stack);
 		state->key.fields[0] = fields_size >= dynamic_size + 8 ? fields[dynamic_words] : 0;
 		state->key.fields[1] =

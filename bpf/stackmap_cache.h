@@ -51,14 +51,19 @@ struct stackmap_cache_entry {
  * 0. Entries follow, without gaps:
  *
  *   __u32 when   bits 0-29: nanoseconds since the header's time; bits 30-31: words that follow `id`
- *   __u32 id     the event's template, or STACKMAP_BATCH_THREAD
- *   words        the dynamic part of its kind's fields, or, with STACKMAP_BATCH_THREAD, the thread
- *                of the entries from here on: its tid, and its tgid << 32
+ *   __u32 id     the event's template
+ *   words        the dynamic part of its kind's fields: one, or none
+ *
+ * or, for a thread, which is that of the entries from there on:
+ *
+ *   __u32 tid
+ *   __u32 id     STACKMAP_BATCH_THREAD + its tgid
  */
-#define STACKMAP_BATCH_THREAD	 0xffffffffU
+#define STACKMAP_BATCH_TID_BITS	 22	     /* PID_MAX_LIMIT of the kernel is 1 << 22 */
+#define STACKMAP_BATCH_THREAD	 0xffc00000U /* and above: no template has such an id */
 #define STACKMAP_BATCH_TIME_BITS 30
 #define STACKMAP_BATCH_TIME_MASK ((1U << STACKMAP_BATCH_TIME_BITS) - 1)
-#define STACKMAP_BATCH_ENTRY_MAX 40	   /* bytes: a thread, and an event of two words */
+#define STACKMAP_BATCH_ENTRY_MAX 24	   /* bytes: a thread, and an event of a word */
 #define STACKMAP_BATCH_AGE_NS	 100000000 /* an older one is sent before it grows */
 #define STACKMAP_BATCH_BYTES	 1992	   /* of entries */
 
@@ -79,8 +84,8 @@ struct stackmap_batch {
 #define STACKMAP_ALLOC_DYNAMIC	8
 #define STACKMAP_FREE_DYNAMIC	8
 #define STACKMAP_PAGE_DYNAMIC	8
-#define STACKMAP_SWITCH_DYNAMIC 16
-#define STACKMAP_WAKEUP_DYNAMIC 16
+#define STACKMAP_SWITCH_DYNAMIC 8
+#define STACKMAP_WAKEUP_DYNAMIC 8
 #define STACKMAP_ANY_DYNAMIC	0
 
 /* Loads of what user space may be writing, and the order between them. */
@@ -195,6 +200,8 @@ STACKMAP_INLINE __u32 stackmap_cache_match(const struct stackmap_cache_entry *en
 
 STACKMAP_ASSERT(sizeof(struct stackmap_cache_entry) == 640, "cache entry, whole cache lines");
 STACKMAP_ASSERT(sizeof(struct stackmap_batch) == 2048, "batch");
+STACKMAP_ASSERT(STACKMAP_BATCH_THREAD + (1U << STACKMAP_BATCH_TID_BITS) == 0,
+		"every tgid has an id");
 STACKMAP_ASSERT(STACKMAP_BATCH_AGE_NS <= STACKMAP_BATCH_TIME_MASK, "a batch's times fit");
 
 #endif /* STACKMAP_CACHE_H */

@@ -54,7 +54,7 @@ enum stackmap_kind {
 };
 
 enum {
-	STACKMAP_RECORD_VERSION = 2, /* +1 when a record of an old reader would be misread */
+	STACKMAP_RECORD_VERSION = 3, /* +1 when a record of an old reader would be misread */
 	STACKMAP_COMM_SIZE = 16,     /* TASK_COMM_LEN of the kernel */
 	STACKMAP_STRING_SIZE = 64,   /* the longest string, NUL included; longer ones are cut */
 	STACKMAP_MAX_FRAMES = 1023,  /* so that a stack's size fits the header's field */
@@ -114,8 +114,8 @@ struct stackmap_switch_fields {
 /* SCHED_WAKING, SCHED_WAKEUP, SCHED_WAKEUP_NEW */
 struct stackmap_wakeup_fields {
 	__u32 tid;
-	__s32 prio;
 	__s32 target_cpu;
+	__s32 prio;
 	__u32 reserved;
 };
 

@@ -40,7 +40,7 @@ Sample RecordDecoder::sample_of(const BatchEvent& event, const SampleTemplate& f
   sample.string = from.text();
   const FieldWords words = field_words(sample.kind);
   std::array<std::byte, 32> fields{};
-  std::memcpy(fields.data(), event.words.data(), words.dynamic * 8);
+  std::memcpy(fields.data(), &event.word, words.dynamic * 8);
   std::memcpy(fields.data() + words.dynamic * 8, from.fields.data(), words.fixed * 8);
   (void)decode_fields(fields, sample);
   return sample;
@@ -72,16 +72,15 @@ void RecordDecoder::decode_batch(std::span<const std::byte> bytes, uint32_t cpu,
   while (!rest.empty()) {
     const auto entry = rest.size() >= sizeof(Entry) ? load<Entry>(rest) : Entry{0, 0};
     const size_t size = sizeof(Entry) + (entry.when >> STACKMAP_BATCH_TIME_BITS) * 8;
-    const bool thread = entry.id == STACKMAP_BATCH_THREAD;
-    if (size > rest.size() || (thread && size != sizeof(Entry) + 8) || (!thread && left == 0)) {
+    const bool thread = entry.id >= STACKMAP_BATCH_THREAD;
+    if (size > rest.size() || (thread && size != sizeof(Entry)) || (!thread && left == 0)) {
       break;
     }
     const auto words = rest.subspan(sizeof(Entry), size - sizeof(Entry));
     rest = rest.subspan(size);
     if (thread) {
-      const auto number = load<uint64_t>(words);
-      event.tid = static_cast<uint32_t>(number);
-      event.tgid = static_cast<uint32_t>(number >> 32);
+      event.tid = entry.when;
+      event.tgid = entry.id - STACKMAP_BATCH_THREAD;
       continue;
     }
     --left;
@@ -96,9 +95,7 @@ void RecordDecoder::decode_batch(std::span<const std::byte> bytes, uint32_t cpu,
       events.on_reject(Reject::kBadSize, 1);
       continue;
     }
-    for (size_t i = 0; i < event.words.size(); ++i) {
-      event.words[i] = i < kind.dynamic ? load<uint64_t>(words.subspan(i * 8)) : 0;
-    }
+    event.word = words.empty() ? 0 : load<uint64_t>(words);
     events.on_event(event, *from);
   }
   // Events that are not there, or bytes behind the last one that was promised.

@@ -14,8 +14,8 @@ static_assert(sizeof(SampleTemplate::fields) == sizeof(stackmap_cache_key::field
 static_assert(STACKMAP_ALLOC_DYNAMIC == offsetof(stackmap_alloc_fields, bytes_requested));
 static_assert(STACKMAP_PAGE_DYNAMIC == offsetof(stackmap_page_fields, order));
 static_assert(STACKMAP_FREE_DYNAMIC == sizeof(stackmap_free_fields));
-static_assert(STACKMAP_SWITCH_DYNAMIC == sizeof(stackmap_switch_fields));
-static_assert(STACKMAP_WAKEUP_DYNAMIC == sizeof(stackmap_wakeup_fields));
+static_assert(STACKMAP_SWITCH_DYNAMIC == offsetof(stackmap_switch_fields, prev_prio));
+static_assert(STACKMAP_WAKEUP_DYNAMIC == offsetof(stackmap_wakeup_fields, prio));
 
 std::string_view SampleTemplate::text() const {
   const auto* text = reinterpret_cast<const char*>(string.data());
@@ -49,15 +49,11 @@ constexpr std::array<FieldWords, 32> make_field_words() {
 
 constexpr std::array<FieldWords, 32> kFieldWords = make_field_words();
 
-constexpr uint64_t extend(int32_t value) {
-  return static_cast<uint64_t>(int64_t{value});
-}
-
+// The first bytes of the fields.
 template <typename Fields>
-Fields fields_of(const std::array<uint64_t, 2>& words) {
-  static_assert(sizeof(Fields) == sizeof(words));
-  Fields fields;
-  std::memcpy(&fields, words.data(), sizeof(fields));
+Fields fields_of(uint64_t word) {
+  Fields fields{};
+  std::memcpy(&fields, &word, sizeof(word));
   return fields;
 }
 
@@ -68,31 +64,27 @@ FieldWords field_words(SampleKind kind) {
   return index < kFieldWords.size() ? kFieldWords[index] : FieldWords{};
 }
 
-uint32_t set_dynamic_fields(SampleKind kind, const std::array<uint64_t, 2>& words,
-                            std::array<uint64_t, Sample::kMaxFields>& fields) {
+uint32_t set_dynamic_fields(SampleKind kind, uint64_t word, std::array<uint64_t, Sample::kMaxFields>& fields) {
   switch (kind) {
     case SampleKind::kSchedSwitch: {
-      const auto f = fields_of<stackmap_switch_fields>(words);
-      fields[0] = extend(f.prev_prio);
+      const auto f = fields_of<stackmap_switch_fields>(word);
       fields[1] = f.prev_state;
       fields[2] = f.next_tid;
-      fields[3] = extend(f.next_prio);
       return f.next_tid;
     }
     case SampleKind::kSchedWaking:
     case SampleKind::kSchedWakeup:
     case SampleKind::kSchedWakeupNew: {
-      const auto f = fields_of<stackmap_wakeup_fields>(words);
+      const auto f = fields_of<stackmap_wakeup_fields>(word);
       fields[0] = f.tid;
-      fields[1] = extend(f.prio);
-      fields[2] = extend(f.target_cpu);
+      fields[2] = static_cast<uint64_t>(int64_t{f.target_cpu});
       return f.tid;
     }
     case SampleKind::kAny:
       return 0;
     default:
       // A pointer, or the number of a page.
-      fields[0] = words[0];
+      fields[0] = word;
       return 0;
   }
 }

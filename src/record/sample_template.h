@@ -35,24 +35,23 @@ struct BatchEvent {
   uint32_t cpu = 0;
   uint32_t tid = 0;
   uint32_t tgid = 0;
-  std::array<uint64_t, 2> words{};  // the dynamic part of its fields; 0 where the kind has fewer
+  uint64_t word = 0;  // the dynamic part of its fields; 0 where the kind has none
 };
 
 // The template of a record, which decoded to `sample`; its frames are the sample's. None for a kind whose program does
 // not use the cache, and without a stack, or with one that is deeper than a template can hold.
 std::optional<SampleTemplate> template_of(std::span<const std::byte> record, const Sample& sample);
 
-// 64-bit words of the fields of a kind that differ from event to event, and of those that recur. 0 and 0 for a kind
-// whose program does not use the cache.
+// 64-bit words of the fields of a kind that differ from event to event (one at most), and of those that recur. 0 and 0
+// for a kind whose program does not use the cache.
 struct FieldWords {
   size_t dynamic = 0;
   size_t fixed = 0;
 };
 FieldWords field_words(SampleKind kind);
 
-// Puts what `words` say in the places of a sample's fields that they have. Returns the sample's subject_tid.
-uint32_t set_dynamic_fields(SampleKind kind, const std::array<uint64_t, 2>& words,
-                            std::array<uint64_t, Sample::kMaxFields>& fields);
+// Puts what `word` says in the places of a sample's fields that it has. Returns the sample's subject_tid.
+uint32_t set_dynamic_fields(SampleKind kind, uint64_t word, std::array<uint64_t, Sample::kMaxFields>& fields);
 
 // Where the programs look: the same function on both sides.
 using TemplateHash = uint64_t (*)(const SampleTemplate&);

@@ -14,7 +14,7 @@
 // replaces the one that was used less, so that templates that are as busy as those do not drive each other out all
 // the time.
 //
-// Limits: ids are 32 bits; with 2^32 - 2 of them used nothing is published any more. While as many withdrawn
+// Limits: ids are 32 bits; with 2^32 - 2^22 of them used nothing is published any more. While as many withdrawn
 // templates as there are places wait for a round nothing is published either; at most twice as many templates as there
 // are places are in memory, of up to 1 KB each. The programs read the entries at any time. Thread safety: find() and
 // add_hits() beside each other and beside one offer(); the rest while nobody calls anything.
@@ -52,7 +52,7 @@ struct CachedTemplate : SampleTemplate {
 class CookieCache {
  public:
   static constexpr uint32_t kReplaceEvery = 16;
-  static constexpr uint32_t kLastId = UINT32_MAX - 1;
+  static constexpr uint32_t kLastId = UINT32_MAX - (uint32_t{1} << 22);  // what is above says the thread in a batch
 
   struct Counters {
     uint64_t published = 0;

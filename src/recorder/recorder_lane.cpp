@@ -132,7 +132,7 @@ void RecorderLane::on_event(const BatchEvent& batched, const SampleTemplate& fro
     ++counters_.stacks_truncated;
   }
   std::array<uint64_t, Sample::kMaxFields> fields = sample.fields;
-  const uint32_t subject_tid = set_dynamic_fields(sample.kind, batched.words, fields);
+  const uint32_t subject_tid = set_dynamic_fields(sample.kind, batched.word, fields);
   if (sample.string_field >= 0) {
     fields[static_cast<size_t>(sample.string_field)] = string_id(cached);
   }

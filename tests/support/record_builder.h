@@ -76,9 +76,7 @@ class BatchBuilder {
     ++header.kernel_stack;
     return entry(id, delta_ns, words);
   }
-  BatchBuilder& thread(uint32_t tid, uint32_t tgid) {
-    return entry(STACKMAP_BATCH_THREAD, 0, {uint64_t{tgid} << 32 | tid});
-  }
+  BatchBuilder& thread(uint32_t tid, uint32_t tgid) { return entry(STACKMAP_BATCH_THREAD + tgid, tid, {}); }
   BatchBuilder& entry(uint32_t id, uint32_t delta_ns, const std::vector<uint64_t>& words) {
     const uint32_t head[2] = {delta_ns | static_cast<uint32_t>(words.size()) << STACKMAP_BATCH_TIME_BITS, id};
     entries_.append(reinterpret_cast<const char*>(head), sizeof(head));

@@ -110,7 +110,7 @@ TEST_CASE("the fields of the other kinds, in the tracepoint's order") {
   CHECK(decoded(RecordBuilder(STACKMAP_MM_PAGE_FREE).fields(stackmap_page_fields{7, 3, 0, 0, 0}).bytes()) == V{7, 3});
   CHECK(decoded(RecordBuilder(STACKMAP_SCHED_SWITCH).fields(stackmap_switch_fields{2, 9, 120, -1}).bytes()) ==
         V{120, 2, 9, ~uint64_t{0}});
-  CHECK(decoded(RecordBuilder(STACKMAP_SCHED_WAKING).fields(stackmap_wakeup_fields{9, 120, 1, 0}).bytes()) ==
+  CHECK(decoded(RecordBuilder(STACKMAP_SCHED_WAKING).fields(stackmap_wakeup_fields{9, 1, 120, 0}).bytes()) ==
         V{9, 120, 1});
   CHECK(decoded(RecordBuilder(STACKMAP_ANY).fields(stackmap_any_fields{STACKMAP_FIRST_ANY + 3, 0}).bytes()).empty());
   CHECK(sample.any_event == kFirstAnyEvent + 3);

@@ -198,7 +198,7 @@ TEST_CASE("threads that are there at the start are in the capture once an event 
   chain.record(
       RecordBuilder(STACKMAP_SCHED_SWITCH).fields(stackmap_switch_fields{1, 82, 120, 120}).at(11, 81, 81).stack({1}));
   chain.record(
-      RecordBuilder(STACKMAP_SCHED_WAKEUP).fields(stackmap_wakeup_fields{83, 120, 0, 0}).at(12, 81, 81).stack({1}));
+      RecordBuilder(STACKMAP_SCHED_WAKEUP).fields(stackmap_wakeup_fields{83, 0, 120, 0}).at(12, 81, 81).stack({1}));
   const Capture capture = chain.close();
   CHECK(capture.tasks().name(81, 1).comm == "t81");
   CHECK(capture.tasks().name(82, 11).comm == "t82");
