@@ -7,4 +7,7 @@ function(stackmap_library folder)
   target_include_directories(sm_${folder} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(sm_${folder} PUBLIC ${arg_LINK})
   stackmap_warnings(sm_${folder})
+  # Six files at a time take less than half the time of six files. Not in the normal build, where each must include what it
+  # needs.
+  set_target_properties(sm_${folder} PROPERTIES UNITY_BUILD ${STACKMAP_UNITY} UNITY_BUILD_BATCH_SIZE 6)
 endfunction()

@@ -21,6 +21,15 @@ inline int64_t unzigzag(uint64_t value) {
   return static_cast<int64_t>((value >> 1) ^ (~(value & 1) + 1));
 }
 
+// A T from the first bytes, which are at no particular alignment and as many as it has, or more.
+template <typename T>
+T load_unaligned(std::span<const std::byte> bytes) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof(T));
+  return value;
+}
+
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}

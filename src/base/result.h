@@ -97,6 +97,7 @@ class [[nodiscard]] Result<void> {
 
 // Returns the error of a Result from the enclosing function. The name is unique, since the expression may hold another
 // one.
+// NOLINTBEGIN(bugprone-macro-parentheses): a name that is declared cannot have any.
 #define STACKMAP_TRY(expression) STACKMAP_TRY_AS(STACKMAP_JOIN(result_, __COUNTER__), expression)
 #define STACKMAP_TRY_AS(name, expression)  \
   do {                                     \
@@ -114,3 +115,4 @@ class [[nodiscard]] Result<void> {
     return std::move(name##_result).error(); \
   }                                          \
   auto name = std::move(name##_result).value()
+// NOLINTEND(bugprone-macro-parentheses)

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/bytes.h"
 #include "bpf/stackmap_cache.h"
 #include "record/record_decoder.h"
 
@@ -14,13 +15,6 @@ struct Entry {
   uint32_t when;
   uint32_t id;
 };
-
-template <typename T>
-T load(std::span<const std::byte> bytes) {
-  T value;
-  std::memcpy(&value, bytes.data(), sizeof(T));
-  return value;
-}
 
 }  // namespace
 
@@ -51,7 +45,7 @@ void RecordDecoder::decode_batch(std::span<const std::byte> bytes, uint32_t cpu,
     events.on_reject(Reject::kTooShort, 1);
     return;
   }
-  const auto header = load<stackmap_record_header>(bytes);
+  const auto header = load_unaligned<stackmap_record_header>(bytes);
   // What a batch says of its length is only believed as far as there are bytes for it.
   uint64_t left = std::clamp<uint64_t>(header.kernel_stack < 0 ? 0 : static_cast<uint64_t>(header.kernel_stack), 1,
                                        std::max<uint64_t>((bytes.size() - sizeof(header)) / sizeof(Entry), 1));
@@ -70,7 +64,7 @@ void RecordDecoder::decode_batch(std::span<const std::byte> bytes, uint32_t cpu,
   event.tid = header.tid;
   event.tgid = header.tgid;
   while (!rest.empty()) {
-    const auto entry = rest.size() >= sizeof(Entry) ? load<Entry>(rest) : Entry{0, 0};
+    const auto entry = rest.size() >= sizeof(Entry) ? load_unaligned<Entry>(rest) : Entry{0, 0};
     const size_t size = sizeof(Entry) + (entry.when >> STACKMAP_BATCH_TIME_BITS) * 8;
     const bool thread = entry.id >= STACKMAP_BATCH_THREAD;
     if (size > rest.size() || (thread && size != sizeof(Entry)) || (!thread && left == 0)) {
@@ -95,7 +89,7 @@ void RecordDecoder::decode_batch(std::span<const std::byte> bytes, uint32_t cpu,
       events.on_reject(Reject::kBadSize, 1);
       continue;
     }
-    event.word = words.empty() ? 0 : load<uint64_t>(words);
+    event.word = words.empty() ? 0 : load_unaligned<uint64_t>(words);
     events.on_event(event, *from);
   }
   // Events that are not there, or bytes behind the last one that was promised.

@@ -4,25 +4,18 @@
 #include <cassert>
 #include <cstring>
 
+#include "base/bytes.h"
 #include "bpf/stackmap_record.h"
 
 namespace stackmap {
 
 namespace {
 
-// The bytes are at no particular alignment.
-template <typename T>
-T load(std::span<const std::byte> bytes) {
-  T value;
-  std::memcpy(&value, bytes.data(), sizeof(T));
-  return value;
-}
-
 uint64_t extend(int32_t value) {
   return static_cast<uint64_t>(int64_t{value});
 }
 
-void set_fields(Sample& sample, std::initializer_list<uint64_t> values, int8_t string_field = -1) {
+void set_fields(Sample& sample, std::initializer_list<uint64_t> values, int string_field = -1) {
   size_t n = 0;
   for (const uint64_t value : values) {
     sample.fields[n++] = value;
@@ -68,7 +61,7 @@ size_t fields_size(uint8_t kind) {
 }
 
 void alloc_fields(std::span<const std::byte> bytes, bool named, Sample& sample) {
-  const auto f = load<stackmap_alloc_fields>(bytes);
+  const auto f = load_unaligned<stackmap_alloc_fields>(bytes);
   if (named) {
     set_fields(sample, {f.pointer, 0, f.bytes_requested, f.bytes_allocated, f.gfp_flags, extend(f.node)}, 1);
   } else {
@@ -77,7 +70,7 @@ void alloc_fields(std::span<const std::byte> bytes, bool named, Sample& sample) 
 }
 
 void task_fields(std::span<const std::byte> bytes, Sample& sample) {
-  const auto f = load<stackmap_task_fields>(bytes);
+  const auto f = load_unaligned<stackmap_task_fields>(bytes);
   const auto* comm = reinterpret_cast<const char*>(bytes.data()) + offsetof(stackmap_task_fields, comm);
   sample.task = {f.tid, f.tgid, f.old_tid, text_before_nul(comm, STACKMAP_COMM_SIZE)};
   switch (sample.kind) {
@@ -127,23 +120,23 @@ std::optional<Reject> RecordDecoder::decode_fields(std::span<const std::byte> fi
       alloc_fields(fields, true, sample);
       break;
     case SampleKind::kKfree:
-      set_fields(sample, {load<stackmap_free_fields>(fields).pointer});
+      set_fields(sample, {load_unaligned<stackmap_free_fields>(fields).pointer});
       break;
     case SampleKind::kKmemCacheFree:
-      set_fields(sample, {load<stackmap_free_fields>(fields).pointer, 0}, 1);
+      set_fields(sample, {load_unaligned<stackmap_free_fields>(fields).pointer, 0}, 1);
       break;
     case SampleKind::kMmPageAlloc: {
-      const auto f = load<stackmap_page_fields>(fields);
+      const auto f = load_unaligned<stackmap_page_fields>(fields);
       set_fields(sample, {f.pfn, f.order, extend(f.migratetype), f.gfp_flags});
       break;
     }
     case SampleKind::kMmPageFree: {
-      const auto f = load<stackmap_page_fields>(fields);
+      const auto f = load_unaligned<stackmap_page_fields>(fields);
       set_fields(sample, {f.pfn, f.order});
       break;
     }
     case SampleKind::kSchedSwitch: {
-      const auto f = load<stackmap_switch_fields>(fields);
+      const auto f = load_unaligned<stackmap_switch_fields>(fields);
       sample.subject_tid = f.next_tid;
       set_fields(sample, {extend(f.prev_prio), f.prev_state, f.next_tid, extend(f.next_prio)});
       break;
@@ -151,7 +144,7 @@ std::optional<Reject> RecordDecoder::decode_fields(std::span<const std::byte> fi
     case SampleKind::kSchedWaking:
     case SampleKind::kSchedWakeup:
     case SampleKind::kSchedWakeupNew: {
-      const auto f = load<stackmap_wakeup_fields>(fields);
+      const auto f = load_unaligned<stackmap_wakeup_fields>(fields);
       sample.subject_tid = f.tid;
       set_fields(sample, {f.tid, extend(f.prio), extend(f.target_cpu)});
       break;
@@ -163,7 +156,7 @@ std::optional<Reject> RecordDecoder::decode_fields(std::span<const std::byte> fi
       task_fields(fields, sample);
       break;
     case SampleKind::kAny:
-      sample.any_event = load<stackmap_any_fields>(fields).event;
+      sample.any_event = load_unaligned<stackmap_any_fields>(fields).event;
       if (sample.any_event < kFirstAnyEvent) {
         return Reject::kUnknownKind;
       }
@@ -190,7 +183,7 @@ std::optional<Reject> RecordDecoder::decode(std::span<const std::byte> bytes, ui
   if (bytes.size() < sizeof(stackmap_record_header)) {
     return Reject::kTooShort;
   }
-  const auto header = load<stackmap_record_header>(bytes);
+  const auto header = load_unaligned<stackmap_record_header>(bytes);
   if (header.size > bytes.size()) {
     return Reject::kTooShort;
   }
@@ -242,7 +235,7 @@ static_assert(kCounterBytes == sizeof(stackmap_counters));
 
 ProgramCounters decode_counters(std::span<const std::byte> bytes) {
   assert(bytes.size() >= kCounterBytes);
-  const auto c = load<stackmap_counters>(bytes);
+  const auto c = load_unaligned<stackmap_counters>(bytes);
   return {c.filtered, c.sent + c.batched, c.ring_full + c.batch_full, c.output_error + c.batch_error, c.scratch_busy,
           c.batched,  c.throttled};
 }

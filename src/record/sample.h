@@ -53,8 +53,8 @@ struct Sample {
   // Signed ones are sign-extended. NAME and FILENAME are `string`; their place holds 0.
   std::array<uint64_t, kMaxFields> fields{};
   uint8_t field_count = 0;
-  int8_t string_field = -1;  // which of them is the string; -1: none
-  std::string_view string;   // empty if the kernel does not give it
+  int string_field = -1;    // which of them is the string; -1: none
+  std::string_view string;  // empty if the kernel does not give it
 
   SampleTask task;  // sched_process_* and task_rename only
 };

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "base/saturating.h"
 #include "report/clean_text.h"
 #include "report/folded.h"
 #include "report/frame_tree.h"
@@ -14,12 +15,6 @@
 namespace stackmap {
 
 namespace {
-
-void add(uint64_t& sum, uint64_t value) {
-  if (__builtin_add_overflow(sum, value, &sum)) {
-    sum = std::numeric_limits<uint64_t>::max();
-  }
-}
 
 uint64_t distance(uint64_t before, uint64_t after) {
   return before > after ? before - after : after - before;
@@ -63,13 +58,13 @@ std::vector<DiffFunction> diff_functions(const Profile& joined) {
     for (const FrameId id : sample.frames) {
       if (last_stack[id] != i) {
         last_stack[id] = i;
-        add(rows[id].before, sample.value);
-        add(rows[id].after, sample.count);
+        add_saturating(rows[id].before, sample.value);
+        add_saturating(rows[id].after, sample.count);
       }
     }
     if (!sample.frames.empty()) {
-      add(rows[sample.frames.back()].self_before, sample.value);
-      add(rows[sample.frames.back()].self_after, sample.count);
+      add_saturating(rows[sample.frames.back()].self_before, sample.value);
+      add_saturating(rows[sample.frames.back()].self_after, sample.count);
     }
   }
   std::vector<DiffFunction> functions;
@@ -146,8 +141,8 @@ void write_diff_folded(const Profile& before, const Profile& after, TextWriter& 
   for (size_t i = 0; i < joined.size(); ++i) {
     const Profile::Sample sample = joined.sample(i);
     auto& [old_value, new_value] = lines[folded_stack(joined, sample.frames, false)];
-    add(old_value, sample.value);
-    add(new_value, sample.count);
+    add_saturating(old_value, sample.value);
+    add_saturating(new_value, sample.count);
   }
   for (const auto& [line, values] : lines) {
     out.write(fmt::format("{} {} {}\n", line, values.first, values.second));

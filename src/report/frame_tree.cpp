@@ -2,18 +2,13 @@
 #include "report/frame_tree.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
+
+#include "base/saturating.h"
 
 namespace stackmap {
 
 namespace {
-
-void add(uint64_t& sum, uint64_t value) {
-  if (__builtin_add_overflow(sum, value, &sum)) {
-    sum = std::numeric_limits<uint64_t>::max();
-  }
-}
 
 // Place of each frame in the order of name and kind.
 std::vector<uint32_t> frame_ranks(const Profile& profile) {
@@ -62,15 +57,15 @@ FrameTree build_tree(const Profile& profile) {
       path.push_back(node);
     }
     for (const uint32_t node : path) {
-      add(tree.nodes[node].total, sample.value);
-      add(tree.nodes[node].count, sample.count);
+      add_saturating(tree.nodes[node].total, sample.value);
+      add_saturating(tree.nodes[node].count, sample.count);
     }
     if (!path.empty()) {
-      add(tree.nodes[path.back()].self, sample.value);
-      add(tree.nodes[path.back()].self_count, sample.count);
+      add_saturating(tree.nodes[path.back()].self, sample.value);
+      add_saturating(tree.nodes[path.back()].self_count, sample.count);
     }
     tree.max_depth = std::max(tree.max_depth, static_cast<uint32_t>(sample.frames.size()));
-    add(tree.total, sample.value);
+    add_saturating(tree.total, sample.value);
   }
   return tree;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/saturating.h"
 #include "base/text.h"
 #include "report/clean_text.h"
 #include "report/sequence_table.h"
@@ -13,12 +14,6 @@
 namespace stackmap {
 
 namespace {
-
-void add(uint64_t& sum, uint64_t value) {
-  if (__builtin_add_overflow(sum, value, &sum)) {
-    sum = std::numeric_limits<uint64_t>::max();
-  }
-}
 
 std::string plural(uint64_t n, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", human_count(n), n == 1 ? one : many);
@@ -42,11 +37,11 @@ std::vector<FunctionRow> top_functions(const Profile& profile, bool sort_by_tota
     for (const FrameId id : sample.frames) {
       if (last_stack[id] != i) {
         last_stack[id] = i;
-        add(rows[id].total, sample.value);
+        add_saturating(rows[id].total, sample.value);
       }
     }
     if (!sample.frames.empty()) {
-      add(rows[sample.frames.back()].self, sample.value);
+      add_saturating(rows[sample.frames.back()].self, sample.value);
     }
   }
   std::vector<FunctionRow> functions;
@@ -77,8 +72,8 @@ std::vector<StackRow> top_stacks(const Profile& profile, size_t limit) {
     const bool task = !sample.frames.empty() && profile.frame(sample.frames[0]).kind == FrameKind::kTask;
     const uint32_t index = stacks.intern(sample.frames.subspan(task ? 1 : 0));
     groups.resize(stacks.size());
-    add(groups[index].value, sample.value);
-    add(groups[index].count, sample.count);
+    add_saturating(groups[index].value, sample.value);
+    add_saturating(groups[index].count, sample.count);
     if (task) {
       groups[index].tasks.push_back(sample.frames[0]);
     }
