@@ -11,9 +11,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 DEADLINE = 120  # seconds; whoever is waited for longer has failed
+INTERRUPT_AGAIN = 20  # seconds
 
 
 class Failed(Exception):
@@ -219,6 +221,24 @@ class Tool:
 
     def interrupt(self):
         os.killpg(self.group, signal.SIGINT)
+
+    @contextlib.contextmanager
+    def interrupting(self):
+        """Interrupts it, and again as long as it goes on: bpftrace has been seen not to hear the first one."""
+        ended = threading.Event()
+
+        def interrupt():
+            self.interrupt()
+            while not ended.wait(INTERRUPT_AGAIN):
+                with contextlib.suppress(ProcessLookupError):
+                    self.interrupt()
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
 
     def pause(self):
         """Stops all of its threads, and returns when they stand."""

@@ -146,8 +146,8 @@ class Bpftrace(Profiler):
         self.tool.wait_for("ready")
 
     def stop(self):
-        self.tool.interrupt()
-        outcome = self.outcome()
+        with self.tool.interrupting():
+            outcome = self.outcome()
         outcome.events = sum(map(int, re.findall(r"^\]: (\d+)$", self.tool.said, re.MULTILINE)))
         outcome.lost = sum(map(int, re.findall(r"^Lost (\d+) events$", self.tool.said, re.MULTILINE)))
         return outcome
