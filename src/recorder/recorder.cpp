@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recorder/recorder.h"
 
-#include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <chrono>
 
 namespace stackmap {
 
