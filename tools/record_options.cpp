@@ -163,6 +163,12 @@ Result<CollectorOptions> collector_options(const RecordOptions& options) {
   collector.ring_bytes = ring;
   collector.readers = options.readers;
   collector.flush_ns = flush;
+  if (options.sync == "never") {
+    collector.sync_ns.reset();
+  } else if (!options.sync.empty()) {
+    STACKMAP_TRY_VALUE(sync, parse_duration(options.sync));
+    collector.sync_ns = sync;
+  }
   collector.map_capacity = options.capacity;
   collector.max_depth = options.max_depth;
   if (options.no_cache) {
@@ -231,6 +237,10 @@ void add_record_options(CLI::App& command, const std::shared_ptr<RecordOptions>&
   command.add_option("--flush", options->flush, "What a crash can cost at most")
       ->type_name("TIME")
       ->capture_default_str();
+  command
+      .add_option("--sync", options->sync,
+                  "Put what was flushed on the disk this often, or 'never' before the end; with every flush by default")
+      ->type_name("TIME");
   command
       .add_option("--max-loss", options->max_loss,
                   "Fail (exit 3) if more than this share of the events is lost, in percent")

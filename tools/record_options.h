@@ -27,6 +27,7 @@ struct RecordOptions {
   std::string duration;
   std::string ring_size = "512K";
   std::string flush = "1s";
+  std::string sync;
   uint32_t capacity = 16384;
   uint32_t max_depth = 0;
   double max_loss = -1;

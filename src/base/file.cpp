@@ -8,15 +8,26 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace stackmap {
 
 namespace {
 
+std::string directory_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
 class PosixWritableFile final : public WritableFile {
  public:
-  PosixWritableFile(Fd owned, int fd, std::string name, bool named)
-      : owned_(std::move(owned)), fd_(fd), name_(std::move(name)), named_(named) {}
+  enum class Name : uint8_t { kLater, kNew, kOld };
+  PosixWritableFile(Fd owned, int fd, std::string name, Name state)
+      : owned_(std::move(owned)),
+        fd_(fd),
+        name_(std::move(name)),
+        named_(state != Name::kLater),
+        name_synced_(state == Name::kOld) {}
 
   Result<void> append(std::span<const std::byte> bytes) override {
     STACKMAP_TRY(write_all(fd_, bytes, name_));
@@ -42,6 +53,13 @@ class PosixWritableFile final : public WritableFile {
     if (::fdatasync(fd_) != 0 && errno != EINVAL && errno != EROFS) {
       return errno_error("cannot sync " + name_);
     }
+    // A new name is on the disk only when its directory is.
+    if (!std::exchange(name_synced_, true)) {
+      const Fd directory(::open(directory_of(name_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (directory.valid()) {
+        (void)::fsync(directory.get());  // not every file system can
+      }
+    }
     return {};
   }
 
@@ -51,7 +69,8 @@ class PosixWritableFile final : public WritableFile {
   Fd owned_;
   int fd_;
   std::string name_;
-  bool named_;  // false: it has no name in its directory yet
+  bool named_;        // false: it has no name in its directory yet
+  bool name_synced_;  // of sync() alone, which may run beside append()
 };
 
 class PosixReadableFile final : public ReadableFile {
@@ -111,12 +130,11 @@ Result<std::unique_ptr<WritableFile>> create_file(const std::string& path, Creat
     if (::access(path.c_str(), F_OK) == 0) {
       return errno_error_of(EEXIST, "cannot create " + path);
     }
-    const size_t slash = path.rfind('/');
-    const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-    Fd fd(::open(directory.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
+    Fd fd(::open(directory_of(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
     if (fd.valid()) {
       const int raw = fd.get();
-      return std::unique_ptr<WritableFile>(new PosixWritableFile(std::move(fd), raw, path, false));
+      return std::unique_ptr<WritableFile>(
+          new PosixWritableFile(std::move(fd), raw, path, PosixWritableFile::Name::kLater));
     }
     // Else this file system has no such files, or whatever is wrong shows again.
   }
@@ -126,11 +144,11 @@ Result<std::unique_ptr<WritableFile>> create_file(const std::string& path, Creat
     return errno_error("cannot create " + path);
   }
   const int raw = fd.get();
-  return std::unique_ptr<WritableFile>(new PosixWritableFile(std::move(fd), raw, path, true));
+  return std::unique_ptr<WritableFile>(new PosixWritableFile(std::move(fd), raw, path, PosixWritableFile::Name::kNew));
 }
 
 std::unique_ptr<WritableFile> borrow_file(int fd, std::string name) {
-  return std::make_unique<PosixWritableFile>(Fd(), fd, std::move(name), true);
+  return std::make_unique<PosixWritableFile>(Fd(), fd, std::move(name), PosixWritableFile::Name::kOld);
 }
 
 Result<std::unique_ptr<ReadableFile>> open_file(const std::string& path) {

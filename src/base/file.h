@@ -24,7 +24,8 @@ class WritableFile {
   virtual Result<void> append(std::span<const std::byte> bytes) = 0;
   // Cuts the file back to `size` bytes: how a writer takes back a half-written block.
   virtual Result<void> truncate(uint64_t size) = 0;
-  // Asks the kernel to put what was appended on the disk.
+  // Returns when what was appended before is on the disk, and so is the name of a file that is new. Unlike the others
+  // it may be called on another thread (one) at the same time.
   virtual Result<void> sync() = 0;
   virtual const std::string& name() const = 0;
 

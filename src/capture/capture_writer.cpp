@@ -262,7 +262,7 @@ Result<void> CaptureWriter::close(const Ledger& ledger) {
   std::string payload;
   ByteWriter(payload).varint(events_written_);
   STACKMAP_TRY(write_block(BlockKind::kEnd, 0, payload));
-  return blocks_.sync();
+  return sync();
 }
 
 }  // namespace stackmap

@@ -66,6 +66,9 @@ class CaptureWriter {
   // The final counts of one generation's stacks.
   Result<void> write_refs(uint32_t generation, std::span<const std::pair<uint32_t, uint64_t>> refs);
 
+  // Syncs the file: what was flushed is on the disk.
+  Result<void> sync() { return blocks_.sync(); }
+
   // Flushes, writes the end block and syncs the file.
   Result<void> close(const Ledger& ledger);
 

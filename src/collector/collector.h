@@ -25,6 +25,8 @@ struct CollectorOptions {
   std::vector<uint32_t> threads;    // and these
   uint64_t duration_ns = 0;         // 0: until something else ends it
   uint64_t flush_ns = 1000000000;
+  // What was flushed is put on the disk when this has gone by since it last was; none: when a capture ends.
+  std::optional<uint64_t> sync_ns = 0;
   uint64_t ring_bytes = uint64_t{512} << 10;  // a CPU
   uint32_t readers = 0;                       // threads that drain the rings; 0: as many as the CPUs need
   uint32_t map_capacity = 16384;              // stacks

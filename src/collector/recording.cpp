@@ -344,7 +344,17 @@ Result<void> Recording::settle() {
 Result<void> Recording::flush() {
   STACKMAP_TRY(settle());
   STACKMAP_TRY_VALUE(kernel, bpf_->counters());
-  return recorder_->flush(kernel);
+  STACKMAP_TRY(recorder_->flush(kernel));
+  return sync_if_due();
+}
+
+Result<void> Recording::sync_if_due() {
+  const uint64_t now = monotonic_ns();
+  if (!options_.sync_ns || now - synced_ns_ < *options_.sync_ns) {
+    return {};
+  }
+  synced_ns_ = now;
+  return writer_->sync();
 }
 
 Progress Recording::progress(const std::vector<KernelEventCounters>& kernel) const {
@@ -410,6 +420,9 @@ Result<CollectorResult> Recording::finish() {
   STACKMAP_TRY_VALUE(kernel, bpf_->counters());
   if (done) {
     done = recorder_->close(kernel);
+  }
+  if (done) {
+    done = syncer_.wait();
   }
   result.ledger = recorder_->ledger(kernel);
   result.total = progress(kernel);

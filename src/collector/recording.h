@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file_syncer.h"
 #include "capture/capture_writer.h"
 #include "collector/bpf_session.h"
 #include "collector/collector.h"
@@ -52,6 +53,7 @@ class Recording final : private ControlTarget {
   Result<void> settle();
   Result<void> after_drain();
   Result<void> flush();
+  Result<void> sync_if_due();
   Progress progress(const std::vector<KernelEventCounters>& kernel) const;
   Result<void> on_signal(int signal);
   Result<void> keep_limits();
@@ -95,6 +97,7 @@ class Recording final : private ControlTarget {
   std::unique_ptr<BpfSession> bpf_;
   std::unique_ptr<KernelCache> cache_;  // null: without the cookie cache
   std::unique_ptr<RingReaders> readers_;
+  FileSyncer syncer_;                       // of a single capture
   std::unique_ptr<SegmentFiles> files_;     // segments or snapshots
   std::unique_ptr<FlightRecorder> flight_;  // what is kept in memory
   CaptureStore* store_ = nullptr;           // where captures go: one of these two, or null: there is one capture
@@ -115,6 +118,7 @@ class Recording final : private ControlTarget {
   bool throttled_ = false;
   uint64_t started_ns_ = 0;
   uint64_t capture_began_ns_ = 0;
+  uint64_t synced_ns_ = 0;      // when the capture was last asked to be
   uint64_t bytes_before_ = 0;   // of the captures before the one that is written
   uint64_t events_before_ = 0;  // likewise
 };

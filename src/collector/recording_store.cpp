@@ -36,7 +36,7 @@ Result<std::unique_ptr<CaptureWriter>> Recording::open_capture() {
   }
   if (store_ == nullptr) {
     STACKMAP_TRY_VALUE(file, hooks_.open_file());
-    return CaptureWriter::create(std::move(file), info_, types_, writer_options);
+    return CaptureWriter::create(syncer_.wrap(std::move(file)), info_, types_, writer_options);
   }
   STACKMAP_TRY_VALUE(file, store_->open_next());
   info_.segment = store_->segment();

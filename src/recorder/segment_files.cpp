@@ -2,7 +2,6 @@
 #include "recorder/segment_files.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +10,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/fd.h"
 #include "base/text.h"
 #include "capture/capture.h"
 #include "capture/map_file.h"
@@ -34,14 +32,6 @@ std::string directory_of(const std::string& base) {
 uint64_t size_of(const std::string& path) {
   struct stat st {};
   return ::stat(path.c_str(), &st) == 0 ? static_cast<uint64_t>(st.st_size) : 0;
-}
-
-// A new name is on the disk only when its directory is.
-void sync_directory(const std::string& base) {
-  const Fd directory(::open(directory_of(base).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.valid()) {
-    (void)::fsync(directory.get());  // not every file system can
-  }
 }
 
 }  // namespace
@@ -84,13 +74,8 @@ class SegmentFiles::ChargedFile final : public WritableFile {
 
   Result<void> append(std::span<const std::byte> bytes) override {
     STACKMAP_TRY(owner_.charge(number_, pages(size_ + bytes.size()) - pages(size_), spare_));
-    const bool first = size_ == 0;
     size_ += bytes.size();
-    STACKMAP_TRY(file_.append(bytes));
-    if (first) {
-      sync_directory(file_.name());  // it has got its name
-    }
-    return {};
+    return file_.append(bytes);
   }
   Result<void> truncate(uint64_t size) override {
     STACKMAP_TRY(file_.truncate(size));
@@ -219,7 +204,7 @@ Result<std::unique_ptr<WritableFile>> SegmentFiles::open_next() {
   last_ = number;
   ++opened_;
   WritableFile& inner = **file;
-  return std::unique_ptr<WritableFile>(new ChargedFile(*this, number, std::move(file).value(), inner, 0));
+  return syncer_.wrap(std::make_unique<ChargedFile>(*this, number, std::move(file).value(), inner, 0));
 }
 
 void SegmentFiles::closed(bool last) {
@@ -278,6 +263,10 @@ void SegmentFiles::write_maps(const std::stop_token& stop) {
     }
     const uint64_t number = queue_.front();
     lock.unlock();
+    // What is removed to make room must be closed. It is on the disk before its map file is.
+    if (auto synced = syncer_.wait(); !synced) {
+      note_(fmt::format("segment {} may not outlive a power cut: {}", number, synced.error().message()));
+    }
     if (auto written = write_map(number); !written) {
       note_(fmt::format("segment {} has no map file: {}; 'stackmap map' makes one", number, written.error().message()));
     }

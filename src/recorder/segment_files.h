@@ -6,7 +6,8 @@
 // Segments that are there already (of an earlier recording of this name) keep their numbers, count, and are the first
 // to go. Bytes are those of whole pages of 4 KiB, as most file systems allocate them.
 //
-// Map files are written on a thread of this object's own. Its functions are for one thread.
+// Map files are written, and segments put on the disk, on threads of this object's own. Its functions are for one
+// thread.
 #pragma once
 
 #include <condition_variable>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/file_syncer.h"
 #include "base/result.h"
 #include "recorder/capture_store.h"
 
@@ -92,7 +94,8 @@ class SegmentFiles final : public CaptureStore {
   std::deque<uint64_t> queue_;  // closed, and without a map file yet; under mutex_
   uint64_t used_ = 0;           // under mutex_
   uint64_t removed_ = 0;        // under mutex_
-  std::jthread worker_;         // last: it uses all of the above
+  FileSyncer syncer_;
+  std::jthread worker_;  // last: it uses all of the above
 };
 
 }  // namespace stackmap

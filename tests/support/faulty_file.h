@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 
@@ -19,7 +20,7 @@ struct Disk {
   int errnum = ENOSPC;
   size_t take = 0;  // bytes of the failing append that still arrive
   bool truncate_fails = false;
-  size_t syncs = 0;
+  std::vector<size_t> synced;  // how much was there at each sync
 };
 
 class FaultyFile final : public stackmap::WritableFile {
@@ -43,7 +44,10 @@ class FaultyFile final : public stackmap::WritableFile {
     disk_->bytes.resize(size);
     return {};
   }
-  stackmap::Result<void> sync() override { return ++disk_->syncs, stackmap::Result<void>(); }
+  stackmap::Result<void> sync() override {
+    disk_->synced.push_back(disk_->bytes.size());
+    return {};
+  }
   const std::string& name() const override { return name_; }
 
  private:

@@ -128,7 +128,7 @@ TEST_CASE("a capture is read back whole") {
   CHECK(check_events(*capture) == std::pair<uint64_t, uint64_t>{5000, 0});
   CHECK_FALSE(capture->damage().any());
   CHECK(capture->damage().closed);
-  CHECK(w.disk->syncs == 1);
+  CHECK(w.disk->synced == std::vector<size_t>{w.disk->bytes.size()});
   const uint64_t frame = frames_of(Cookie(1, 3)).front();
   CHECK(capture->symbol_text(frame) == "function_" + std::to_string(frame % 1000) + "+0x4/0x10");
   CHECK(capture->symbol_text(0x1234) == "0x1234");
@@ -182,6 +182,53 @@ TEST_CASE("a capture cut at any byte opens, and every event that is left resolve
     REQUIRE(capture->damage().closed == (cut == w.disk->bytes.size()));
   }
   CHECK(opened > w.disk->bytes.size() / 2);
+}
+
+TEST_CASE("what was on the disk when the power went is read, whatever the file system has left behind it") {
+  constexpr uint64_t kAtOnce = 100;
+  Writing w(512);
+  for (uint64_t i = 0; i < 1500; ++i) {
+    const Cookie cookie(1, static_cast<uint32_t>(i / 10));
+    if (i % 10 == 0) {
+      w.writer->add_stack(cookie, frames_of(cookie));
+    }
+    const std::array<uint64_t, 1> fields = {i};
+    REQUIRE(w.writer->add_event(kfree_event(i, cookie, fields)));
+    if (i % kAtOnce == kAtOnce - 1) {
+      REQUIRE(w.writer->flush(nullptr));
+      REQUIRE(w.writer->sync());
+    }
+  }
+  const std::string& all = w.disk->bytes;
+  REQUIRE(w.disk->synced.size() == 15);
+  std::mt19937 random(7);
+  for (size_t n = 0; n < w.disk->synced.size(); ++n) {
+    const size_t synced = w.disk->synced[n];
+    std::vector<std::string> left = {all.substr(0, synced), all.substr(0, synced)};
+    left.back().resize(all.size(), '\0');  // the size was, and nothing of what it counts
+    for (int i = 0; i < 50; ++i) {
+      // Of the rest some sectors are there, some are not; the one that the sync ended in was written again.
+      left.push_back(all.substr(0, synced + random() % (all.size() - synced + 1)));
+      for (size_t sector = (synced + 511) / 512 * 512; sector < left.back().size(); sector += 512) {
+        if (random() % 2 == 0) {
+          left.back().replace(sector, 512, std::min<size_t>(512, left.back().size() - sector), '\0');
+        }
+      }
+    }
+    for (const std::string& bytes : left) {
+      auto capture = Capture::open(memory_file(bytes, "left"));
+      REQUIRE(capture);
+      uint64_t first = 0;  // of the events that were on the disk
+      REQUIRE(capture->for_each_event([&](const Event& event) {
+        const bool whole = !capture->stack(event.stack.cookie).empty();
+        first += event.fields[0] < (n + 1) * kAtOnce && whole ? 1U : 0U;
+        return true;
+      }));
+      REQUIRE(first == (n + 1) * kAtOnce);
+      (void)check_events(*capture);
+      REQUIRE_FALSE(capture->damage().closed);
+    }
+  }
 }
 
 TEST_CASE("a flipped byte anywhere never gives a wrong stack or a wrong count") {
