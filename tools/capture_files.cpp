@@ -4,9 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
+#include "base/file.h"
+#include "base/log.h"
+#include "capture/block.h"
 #include "options.h"
 
 namespace stackmap {
@@ -91,6 +96,31 @@ void allow_open_files(size_t count) {
   }
 }
 
+// A file that got its name, and of whose blocks none was on the disk when the power went: empty, or zeros.
+bool is_unwritten(const std::string& path) {
+  const auto file = open_file(path);
+  std::array<std::byte, kBlockHeaderBytes> start{};
+  const auto n = file ? (*file)->read_at(0, start) : Result<size_t>(0);
+  return file && n && std::ranges::all_of(start, [](std::byte b) { return b == std::byte{0}; });
+}
+
+// Leaves out segments that hold nothing, if others do.
+void drop_unwritten(std::vector<std::string>& files) {
+  std::vector<std::string> written;
+  std::vector<std::string> unwritten;
+  for (const std::string& file : files) {
+    (is_unwritten(file) ? unwritten : written).push_back(file);
+  }
+  if (written.empty()) {
+    return;
+  }
+  for (const std::string& file : unwritten) {
+    log_warning(file +
+                " is empty: its recorder was cut off before anything of it was on the disk; the others are used");
+  }
+  files = std::move(written);
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> capture_files(const Inputs& inputs) {
@@ -98,6 +128,9 @@ Result<std::vector<std::string>> capture_files(const Inputs& inputs) {
   for (const std::string& input : inputs) {
     STACKMAP_TRY_VALUE(more, files_of(input));
     files.insert(files.end(), more.begin(), more.end());
+  }
+  if (files.size() > 1) {
+    drop_unwritten(files);
   }
   allow_open_files(files.size());
   return files;

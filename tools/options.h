@@ -20,7 +20,7 @@ std::string capture_base(const std::string& name);
 // What a command that reads a capture was given: files, NAME of NAME.smc or of the segments NAME-000001.smc ..., or
 // folders, all of whose .smc files are meant.
 using Inputs = std::vector<std::string>;
-// The files that the inputs mean.
+// The files that the inputs mean. Of several, those that a power cut left empty are told of and left out.
 Result<std::vector<std::string>> capture_files(const Inputs& inputs);
 // The same, opened as one capture.
 Result<Capture> open_capture(const Inputs& inputs);

@@ -303,6 +303,21 @@ class SegmentsTest(Case):
         self.assertIn("is sound", self.run_stackmap("inspect", "--verify", self.folder).stderr)
         self.assertEqual(self.run_stackmap("export", self.files[2]).stderr, "")
 
+    def test_one_of_which_nothing_was_on_the_disk_is_left_out_and_said(self):
+        for content in (b"", b"\0" * 5000):
+            self.files[2].write_bytes(content)
+            for command in READERS:
+                for inputs in ([self.folder], [self.folder / "w"], self.files):
+                    done = self.run_stackmap(command, *inputs)
+                    self.assertRegex(done.stderr, r"^stackmap: warning: \S*w-000003\.smc is empty: .*; the others are used\n$")
+                    self.assertEqual(done.stdout, self.run_stackmap(command, *self.files[:2]).stdout)
+        # A capture that is none is not a segment that is empty, and where all are empty there is nothing to read.
+        self.files[2].write_bytes(b"hello\n" * 1000)
+        self.assertIn("is not a stackmap capture", self.run_stackmap("export", self.folder, code=1).stderr)
+        for path in self.files:
+            path.write_bytes(b"")
+        self.assertIn("it is empty", self.run_stackmap("export", self.folder, code=1).stderr)
+
     def test_damage_names_its_file(self):
         damaged, offset = smc.flipped(self.files[1].read_bytes(), "events")
         self.files[1].write_bytes(damaged)
