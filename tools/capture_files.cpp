@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which files a command's inputs mean.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/fd.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "capture/block.h"
@@ -85,17 +85,6 @@ Result<std::vector<std::string>> files_of(const std::string& input) {
   return files;
 }
 
-// Every file of a capture stays open.
-void allow_open_files(size_t count) {
-  constexpr size_t kOthers = 64;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < count + kOthers) {
-    limit.rlim_cur = std::min<rlim_t>(count + kOthers, limit.rlim_max);
-    // Where it cannot be, opening says so.
-    (void)::setrlimit(RLIMIT_NOFILE, &limit);
-  }
-}
-
 // A file that got its name, and of whose blocks none was on the disk when the power went: empty, or zeros.
 bool is_unwritten(const std::string& path) {
   const auto file = open_file(path);
@@ -132,7 +121,7 @@ Result<std::vector<std::string>> capture_files(const Inputs& inputs) {
   if (files.size() > 1) {
     drop_unwritten(files);
   }
-  allow_open_files(files.size());
+  allow_open_files(files.size());  // each stays open
   return files;
 }
 

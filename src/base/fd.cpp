@@ -2,8 +2,10 @@
 #include "base/fd.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace stackmap {
@@ -75,6 +77,15 @@ Result<std::string> read_text_file(const std::string& path, size_t limit) {
     return errno_error("cannot open " + path);
   }
   return read_text_fd(fd.get(), path, limit);
+}
+
+void allow_open_files(size_t count) {
+  constexpr size_t kOthers = 64;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < count + kOthers) {
+    limit.rlim_cur = std::min<rlim_t>(count + kOthers, limit.rlim_max);
+    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  }
 }
 
 }  // namespace stackmap

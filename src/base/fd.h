@@ -46,4 +46,8 @@ Result<size_t> read_up_to(int fd, std::span<std::byte> bytes, const std::string&
 Result<std::string> read_text_file(const std::string& path, size_t limit = size_t{64} << 20);
 Result<std::string> read_text_fd(int fd, const std::string& name, size_t limit = size_t{64} << 20);
 
+// Lets the process have `count` files open and some others, as far as the hard limit allows. Where it does not, opening
+// says so.
+void allow_open_files(size_t count);
+
 }  // namespace stackmap

@@ -254,7 +254,7 @@ void BpfSession::stop() {
   links_.clear();
 }
 
-Result<ProgramCounters> BpfSession::read_counters(uint32_t index) const {
+Result<std::vector<ProgramCounters>> BpfSession::read_counters(uint32_t index) const {
   const int cpus = libbpf_num_possible_cpus();
   if (cpus < 0) {
     return errno_error_of(-cpus, "cannot tell the number of CPUs");
@@ -264,11 +264,46 @@ Result<ProgramCounters> BpfSession::read_counters(uint32_t index) const {
   if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.programs), &index, values.data()) != 0) {
     return errno_error("cannot read the BPF programs' counters");
   }
-  ProgramCounters sum;
+  std::vector<ProgramCounters> counters;
   for (size_t cpu = 0; cpu < static_cast<size_t>(cpus); ++cpu) {
-    sum += decode_counters(std::span(values).subspan(cpu * value, kCounterBytes));
+    counters.push_back(decode_counters(std::span(values).subspan(cpu * value, kCounterBytes)));
+  }
+  return counters;
+}
+
+Result<ProgramCounters> BpfSession::sum_counters(uint32_t index) const {
+  STACKMAP_TRY_VALUE(counters, read_counters(index));
+  ProgramCounters sum;
+  for (const ProgramCounters& of_cpu : counters) {
+    sum += of_cpu;
   }
   return sum;
+}
+
+// Of the map `programs`, in the order of counters().
+std::vector<uint32_t> BpfSession::counted_indices() const {
+  std::vector<uint32_t> indices;
+  for (const KindInfo& kind : kinds()) {
+    if (kind.feeds_task_table || selected(kind.kind)) {
+      indices.push_back(static_cast<uint32_t>(kind.kind));
+    }
+  }
+  for (uint32_t i = 0; i < options_.events.any.size(); ++i) {
+    indices.push_back(kFirstAnyEvent + i);
+  }
+  return indices;
+}
+
+Result<std::vector<uint64_t>> BpfSession::output_errors() const {
+  std::vector<uint64_t> errors;
+  for (const uint32_t index : counted_indices()) {
+    STACKMAP_TRY_VALUE(counters, read_counters(index));
+    errors.resize(counters.size());
+    for (size_t cpu = 0; cpu < counters.size(); ++cpu) {
+      errors[cpu] += counters[cpu].output_error;
+    }
+  }
+  return errors;
 }
 
 // The programs whose runs are counted, in the order of counters(). One program serves all tracepoints that have none of
@@ -305,14 +340,14 @@ Result<std::vector<KernelEventCounters>> BpfSession::counters() const {
   std::vector<KernelEventCounters> all;
   for (const KindInfo& kind : kinds()) {
     if (kind.feeds_task_table || selected(kind.kind)) {
-      STACKMAP_TRY_VALUE(counters, read_counters(static_cast<uint32_t>(kind.kind)));
+      STACKMAP_TRY_VALUE(counters, sum_counters(static_cast<uint32_t>(kind.kind)));
       all.push_back({fmt::format("{}:{}", kind.category, kind.name), counters, misses_of(all.size())});
     }
   }
   const size_t any = all.size();
   uint32_t number = kFirstAnyEvent;
   for (const Tracepoint& tracepoint : options_.events.any) {
-    STACKMAP_TRY_VALUE(counters, read_counters(number));
+    STACKMAP_TRY_VALUE(counters, sum_counters(number));
     all.push_back({tracepoint.full_name(), counters, 0});
     ++number;
   }

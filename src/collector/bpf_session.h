@@ -53,6 +53,8 @@ class BpfSession {
   void stop();
   // By event, over all CPUs.
   Result<std::vector<KernelEventCounters>> counters() const;
+  // By CPU, over all events: how many found no ring.
+  Result<std::vector<uint64_t>> output_errors() const;
 
  private:
   explicit BpfSession(BpfOptions options) : options_(std::move(options)) {}
@@ -62,7 +64,9 @@ class BpfSession {
                                  uint64_t cookie);
   bool selected(SampleKind kind) const;
   bpf_program* program_of(const KindInfo& kind) const;
-  Result<ProgramCounters> read_counters(uint32_t index) const;
+  Result<std::vector<ProgramCounters>> read_counters(uint32_t index) const;  // by CPU
+  Result<ProgramCounters> sum_counters(uint32_t index) const;
+  std::vector<uint32_t> counted_indices() const;
   std::vector<std::pair<std::string, bpf_program*>> counted_programs() const;
   std::vector<uint64_t> read_misses() const;
 

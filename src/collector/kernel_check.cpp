@@ -107,10 +107,11 @@ class Check {
       add(State::kMissing, "perf rings", cpus.error().message());
       return;
     }
-    const auto ring = PerfRing::create((*session)->ring_map_fd(), uint64_t{64} << 10, *cpus,
-                                       {[](uint32_t, std::span<const std::byte>) {}, [](uint32_t, uint64_t) {}});
-    if (!ring) {
-      add(State::kMissing, "perf rings", ring.error().message());
+    const auto rings = RingReaders::create((*session)->ring_map_fd(), uint64_t{64} << 10, *cpus, 1, [](size_t) {
+      return PerfRing::Callbacks{[](uint32_t, std::span<const std::byte>) {}, [](uint32_t, uint64_t) {}};
+    });
+    if (!rings) {
+      add(State::kMissing, "perf rings", rings.error().message());
       return;
     }
     add(State::kOk, "perf rings", fmt::format("on {} CPUs", cpus->size()));

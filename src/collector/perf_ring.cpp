@@ -2,6 +2,7 @@
 #include "collector/perf_ring.h"
 
 #include <bpf/libbpf.h>
+#include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <unistd.h>
 
@@ -40,8 +41,7 @@ bpf_perf_event_ret on_event(void* context, int cpu, perf_event_header* header) {
 
 }  // namespace
 
-Result<std::unique_ptr<PerfRing>> PerfRing::create(int map_fd, uint64_t bytes, const std::vector<uint32_t>& cpus,
-                                                   Callbacks callbacks) {
+Result<std::unique_ptr<PerfRing>> PerfRing::create(int map_fd, uint64_t bytes, uint32_t cpu, Callbacks callbacks) {
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   if (bytes < page || (bytes & (bytes - 1)) != 0) {
     return make_error(ErrorKind::kUsage, "a ring of " + std::to_string(bytes) + " bytes is not possible",
@@ -56,16 +56,16 @@ Result<std::unique_ptr<PerfRing>> PerfRing::create(int map_fd, uint64_t bytes, c
   attr.sample_period = 1;
   attr.watermark = 1;
   attr.wakeup_watermark = static_cast<uint32_t>(bytes / 4);
-  std::vector<int> numbers(cpus.begin(), cpus.end());
+  int number = static_cast<int>(cpu);
   perf_buffer_raw_opts options{};
   options.sz = sizeof(options);
-  options.cpu_cnt = static_cast<int>(numbers.size());
-  options.cpus = options.map_keys = numbers.data();
+  options.cpu_cnt = 1;
+  options.cpus = options.map_keys = &number;
   ring->buffer_ =
       perf_buffer__new_raw(map_fd, static_cast<size_t>(bytes / page), &attr, on_event, &ring->callbacks_, &options);
   if (ring->buffer_ == nullptr) {
     const int errnum = errno;
-    return errno_error_of(errnum, "cannot open the perf rings of " + std::to_string(bytes) + " bytes a CPU",
+    return errno_error_of(errnum, fmt::format("cannot open the perf ring of CPU {}, of {} bytes", cpu, bytes),
                           errnum == ENOMEM ? "ask for less with --ring-size" : "");
   }
   return ring;
@@ -82,7 +82,7 @@ int PerfRing::epoll_fd() const {
 Result<void> PerfRing::drain() {
   const int error = perf_buffer__consume(buffer_);
   if (error < 0) {
-    return errno_error_of(-error, "cannot read the perf rings");
+    return errno_error_of(-error, "cannot read a perf ring");
   }
   return {};
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The per-CPU perf rings that the BPF programs write into. Woken by watermark, never per record: a wake-up
+// The perf ring of one CPU that the BPF programs write into. Woken by watermark, never per record: a wake-up
 // costs many times what the record itself does. Not thread-safe.
+//
+// A ring lives as long as its CPU stays online: one that went away and came back needs a new one.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +10,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "base/result.h"
 
@@ -23,17 +24,16 @@ class PerfRing {
     std::function<void(uint32_t cpu, uint64_t count)> lost;
   };
 
-  // Opens a ring of `bytes` (a power of two of at least a page) on each of these CPUs, which must be online, and puts
-  // it in the map. To be done before any program is attached.
-  static Result<std::unique_ptr<PerfRing>> create(int map_fd, uint64_t bytes, const std::vector<uint32_t>& cpus,
-                                                  Callbacks callbacks);
+  // Opens a ring of `bytes` (a power of two of at least a page) on this CPU, and puts it in the map. ENODEV if the CPU
+  // is not online. The programs' output on a CPU without a ring fails, so it is to be done before any is attached.
+  static Result<std::unique_ptr<PerfRing>> create(int map_fd, uint64_t bytes, uint32_t cpu, Callbacks callbacks);
   ~PerfRing();
   PerfRing(const PerfRing&) = delete;
   PerfRing& operator=(const PerfRing&) = delete;
 
-  // Readable when a ring has passed its watermark.
+  // Readable when the ring has passed its watermark.
   int epoll_fd() const;
-  // Hands over what is in the rings when it is called; what comes meanwhile waits for the next call, so this returns
+  // Hands over what is in the ring when it is called; what comes meanwhile waits for the next call, so this returns
   // also while records pour in.
   Result<void> drain();
 

@@ -345,7 +345,41 @@ Result<void> Recording::flush() {
   STACKMAP_TRY(settle());
   STACKMAP_TRY_VALUE(kernel, bpf_->counters());
   STACKMAP_TRY(recorder_->flush(kernel));
+  STACKMAP_TRY(renew_rings(kernel));
   return sync_if_due();
+}
+
+// A CPU where events find no ring has come online since the rings were opened, for the first time or once more: a ring
+// ends when its CPU goes away.
+Result<void> Recording::renew_rings(const std::vector<KernelEventCounters>& kernel) {
+  uint64_t errors = 0;
+  for (const KernelEventCounters& event : kernel) {
+    errors += event.counters.output_error;
+  }
+  if (errors == output_errors_) {
+    return {};
+  }
+  STACKMAP_TRY_VALUE(by_cpu, bpf_->output_errors());
+  output_errors_of_cpu_.resize(by_cpu.size());
+  for (uint32_t cpu = 0; cpu < by_cpu.size(); ++cpu) {
+    if (by_cpu[cpu] == output_errors_of_cpu_[cpu]) {
+      continue;
+    }
+    const auto renewed = readers_->reopen(cpu);
+    if (!renewed && renewed.error().errnum == ENODEV) {
+      continue;  // it has gone away again; its counter is looked at when it is back
+    }
+    if (!std::exchange(renewal_told_, true)) {
+      hooks_.note(renewed
+                      ? fmt::format("CPU {} has come online and has a ring now; what was lost until then is counted "
+                                    "as output errors (this is told once)",
+                                    cpu)
+                      : renewed.error().message());
+    }
+  }
+  output_errors_ = errors;
+  output_errors_of_cpu_ = std::move(by_cpu);
+  return {};
 }
 
 Result<void> Recording::sync_if_due() {

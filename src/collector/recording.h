@@ -53,6 +53,7 @@ class Recording final : private ControlTarget {
   Result<void> settle();
   Result<void> after_drain();
   Result<void> flush();
+  Result<void> renew_rings(const std::vector<KernelEventCounters>& kernel);
   Result<void> sync_if_due();
   Progress progress(const std::vector<KernelEventCounters>& kernel) const;
   Result<void> on_signal(int signal);
@@ -116,6 +117,9 @@ class Recording final : private ControlTarget {
   std::optional<int> exit_status_;    // of the command, if it ended by itself
   SelfLimits limits_{0, 0};
   bool throttled_ = false;
+  uint64_t output_errors_ = 0;  // of all CPUs, and of each, when rings were last renewed
+  std::vector<uint64_t> output_errors_of_cpu_;
+  bool renewal_told_ = false;
   uint64_t started_ns_ = 0;
   uint64_t capture_began_ns_ = 0;
   uint64_t synced_ns_ = 0;      // when the capture was last asked to be

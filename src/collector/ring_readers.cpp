@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/ring_readers.h"
 
+#include <fmt/format.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -42,7 +44,8 @@ Result<std::vector<uint32_t>> RingReaders::online_cpus() {
 Result<std::unique_ptr<RingReaders>> RingReaders::create(
     int map_fd, uint64_t ring_bytes, const std::vector<uint32_t>& cpus, size_t readers,
     const std::function<PerfRing::Callbacks(size_t)>& callbacks_of) {
-  std::unique_ptr<RingReaders> all(new RingReaders());
+  allow_open_files(2 * cpus.size());  // libbpf makes an epoll for each
+  std::unique_ptr<RingReaders> all(new RingReaders(map_fd, ring_bytes));
   all->attention_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   all->ending_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!all->attention_.valid() || !all->ending_.valid()) {
@@ -50,11 +53,14 @@ Result<std::unique_ptr<RingReaders>> RingReaders::create(
   }
   for (size_t i = 0; i < readers; ++i) {
     auto reader = std::make_unique<Reader>();
-    const auto from = cpus.begin() + static_cast<ptrdiff_t>(cpus.size() * i / readers);
-    const auto to = cpus.begin() + static_cast<ptrdiff_t>(cpus.size() * (i + 1) / readers);
-    reader->cpus.assign(from, to);
-    STACKMAP_TRY_VALUE(ring, PerfRing::create(map_fd, ring_bytes, reader->cpus, callbacks_of(i)));
-    reader->ring = std::move(ring);
+    reader->callbacks = callbacks_of(i);
+    reader->epoll = Fd(::epoll_create1(EPOLL_CLOEXEC));
+    if (!reader->epoll.valid()) {
+      return errno_error("cannot wait for the perf rings");
+    }
+    for (size_t n = cpus.size() * i / readers; n < cpus.size() * (i + 1) / readers; ++n) {
+      STACKMAP_TRY(all->open(*reader, cpus[n]));
+    }
     all->readers_.push_back(std::move(reader));
   }
   return all;
@@ -64,9 +70,36 @@ RingReaders::~RingReaders() {
   stop();
 }
 
+Result<void> RingReaders::open(Reader& reader, uint32_t cpu) {
+  STACKMAP_TRY_VALUE(ring, PerfRing::create(map_fd_, ring_bytes_, cpu, reader.callbacks));
+  epoll_event event{};
+  event.events = EPOLLIN;
+  if (::epoll_ctl(reader.epoll.get(), EPOLL_CTL_ADD, ring->epoll_fd(), &event) != 0) {
+    return errno_error(fmt::format("cannot wait for the perf ring of CPU {}", cpu));
+  }
+  reader.rings[cpu] = std::move(ring);
+  return {};
+}
+
+Result<void> RingReaders::reopen(uint32_t cpu) {
+  Reader& reader = *readers_[reader_of(cpu)];
+  if (const auto old = reader.rings.find(cpu); old != reader.rings.end()) {
+    STACKMAP_TRY(old->second->drain());
+    reader.rings.erase(old);  // before the new one is there: it takes its entry of the map with it
+  }
+  return open(reader, cpu);
+}
+
+Result<void> RingReaders::Reader::drain() {
+  for (const auto& [cpu, ring] : rings) {
+    STACKMAP_TRY(ring->drain());
+  }
+  return {};
+}
+
 size_t RingReaders::reader_of(uint32_t cpu) const {
   for (size_t i = 0; i < readers_.size(); ++i) {
-    if (std::ranges::find(readers_[i]->cpus, cpu) != readers_[i]->cpus.end()) {
+    if (readers_[i]->rings.contains(cpu)) {
       return i;
     }
   }
@@ -74,7 +107,7 @@ size_t RingReaders::reader_of(uint32_t cpu) const {
 }
 
 int RingReaders::fd() const {
-  return alone() ? readers_.front()->ring->epoll_fd() : attention_.get();
+  return alone() ? readers_.front()->epoll.get() : attention_.get();
 }
 
 Result<void> RingReaders::start(std::function<bool(size_t)> after_drain) {
@@ -115,7 +148,7 @@ Result<void> RingReaders::take_attention() {
 }
 
 void RingReaders::run(size_t number) {
-  std::array<pollfd, 2> fds = {pollfd{readers_[number]->ring->epoll_fd(), POLLIN, 0}, pollfd{ending_.get(), POLLIN, 0}};
+  std::array<pollfd, 2> fds = {pollfd{readers_[number]->epoll.get(), POLLIN, 0}, pollfd{ending_.get(), POLLIN, 0}};
   for (;;) {
     const int n = ::poll(fds.data(), fds.size(), -1);
     if ((n < 0 && errno != EINTR) || fds[1].revents != 0 || !drain_one(number)) {
@@ -134,7 +167,7 @@ bool RingReaders::drain_one(size_t number) {
     }
     reader.busy = true;
   }
-  auto drained = reader.ring->drain();
+  auto drained = reader.drain();
   const bool asks = after_drain_(number) || !drained;
   {
     const std::lock_guard lock(mutex_);
@@ -173,7 +206,7 @@ RingReaders::Pause::~Pause() {
 
 Result<void> RingReaders::drain() {
   for (const auto& reader : readers_) {
-    STACKMAP_TRY(reader->ring->drain());
+    STACKMAP_TRY(reader->drain());
   }
   return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who drains the rings: one reader on the caller's thread, or several with a thread each, on machines with many CPUs.
-// Each has the rings of its CPUs, next to each other, and hands what is in them to callbacks of its own.
+// Each has the rings of some CPUs, next to each other at the start, and hands what is in them to callbacks of its own.
 //
 // All is for the thread that made it; the callbacks of several readers run on theirs, at the same time.
 #pragma once
@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -34,7 +35,8 @@ class RingReaders {
   // The numbers of the CPUs that are online, in order.
   static Result<std::vector<uint32_t>> online_cpus();
 
-  // Opens the rings of these CPUs, of `ring_bytes` each. `callbacks_of` gives those of each reader.
+  // Opens the rings of these CPUs, of `ring_bytes` each. `callbacks_of` gives those of each reader. The map is to
+  // outlive the readers.
   static Result<std::unique_ptr<RingReaders>> create(int map_fd, uint64_t ring_bytes, const std::vector<uint32_t>& cpus,
                                                      size_t readers,
                                                      const std::function<PerfRing::Callbacks(size_t)>& callbacks_of);
@@ -45,6 +47,10 @@ class RingReaders {
   size_t count() const { return readers_.size(); }
   // Whose callbacks get the records of a CPU; the first one's, if it has no ring.
   size_t reader_of(uint32_t cpu) const;
+
+  // Gives a CPU that has come online a ring, in place of the one that it may have had before, which is drained first.
+  // ENODEV if it is not online any more. During a pause.
+  Result<void> reopen(uint32_t cpu);
 
   // Whether the caller drains. Then fd() is readable when a ring has passed its watermark. Otherwise it is readable
   // when a reader has something to tell: see take_attention().
@@ -76,16 +82,21 @@ class RingReaders {
 
  private:
   struct Reader {
-    std::vector<uint32_t> cpus;
-    std::unique_ptr<PerfRing> ring;
+    PerfRing::Callbacks callbacks;
+    std::map<uint32_t, std::unique_ptr<PerfRing>> rings;  // by CPU
+    Fd epoll;                                             // of all of them
     std::thread thread;
     bool busy = false;  // under mutex_
+    Result<void> drain();
   };
 
-  RingReaders() = default;
+  RingReaders(int map_fd, uint64_t ring_bytes) : map_fd_(map_fd), ring_bytes_(ring_bytes) {}
+  Result<void> open(Reader& reader, uint32_t cpu);
   void run(size_t number);
   bool drain_one(size_t number);  // false: the end
 
+  int map_fd_;
+  uint64_t ring_bytes_;
   std::vector<std::unique_ptr<Reader>> readers_;
   std::function<bool(size_t)> after_drain_;
   Fd attention_;  // eventfd
