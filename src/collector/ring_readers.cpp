@@ -59,7 +59,10 @@ Result<std::unique_ptr<RingReaders>> RingReaders::create(
       return errno_error("cannot wait for the perf rings");
     }
     for (size_t n = cpus.size() * i / readers; n < cpus.size() * (i + 1) / readers; ++n) {
-      STACKMAP_TRY(all->open(*reader, cpus[n]));
+      // One that went offline meanwhile gets its ring when it is back.
+      if (auto opened = all->open(*reader, cpus[n]); !opened && opened.error().errnum != ENODEV) {
+        return std::move(opened).error();
+      }
     }
     all->readers_.push_back(std::move(reader));
   }
