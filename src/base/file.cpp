@@ -12,12 +12,12 @@
 
 namespace stackmap {
 
-namespace {
-
 std::string directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
+
+namespace {
 
 class PosixWritableFile final : public WritableFile {
  public:

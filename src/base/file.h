@@ -41,6 +41,9 @@ class ReadableFile {
   virtual const std::string& name() const = 0;
 };
 
+// "a/b/c" -> "a/b/", "c" -> ".".
+std::string directory_of(const std::string& path);
+
 enum class Create : uint8_t {
   // An existing file is an error (kExists). The file gets its name with the first append(): before that there is
   // nothing

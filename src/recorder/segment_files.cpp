@@ -24,11 +24,6 @@ uint64_t pages(uint64_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
-std::string directory_of(const std::string& base) {
-  const size_t slash = base.rfind('/');
-  return slash == std::string::npos ? "." : base.substr(0, slash + 1);
-}
-
 uint64_t size_of(const std::string& path) {
   struct stat st {};
   return ::stat(path.c_str(), &st) == 0 ? static_cast<uint64_t>(st.st_size) : 0;
