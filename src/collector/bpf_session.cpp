@@ -280,23 +280,9 @@ Result<ProgramCounters> BpfSession::sum_counters(uint32_t index) const {
   return sum;
 }
 
-// Of the map `programs`, in the order of counters().
-std::vector<uint32_t> BpfSession::counted_indices() const {
-  std::vector<uint32_t> indices;
-  for (const KindInfo& kind : kinds()) {
-    if (kind.feeds_task_table || selected(kind.kind)) {
-      indices.push_back(static_cast<uint32_t>(kind.kind));
-    }
-  }
-  for (uint32_t i = 0; i < options_.events.any.size(); ++i) {
-    indices.push_back(kFirstAnyEvent + i);
-  }
-  return indices;
-}
-
 Result<std::vector<uint64_t>> BpfSession::output_errors() const {
   std::vector<uint64_t> errors;
-  for (const uint32_t index : counted_indices()) {
+  for (uint32_t index = 0; index < bpf_map__max_entries(skeleton_->maps.programs); ++index) {
     STACKMAP_TRY_VALUE(counters, read_counters(index));
     errors.resize(counters.size());
     for (size_t cpu = 0; cpu < counters.size(); ++cpu) {

@@ -66,7 +66,6 @@ class BpfSession {
   bpf_program* program_of(const KindInfo& kind) const;
   Result<std::vector<ProgramCounters>> read_counters(uint32_t index) const;  // by CPU
   Result<ProgramCounters> sum_counters(uint32_t index) const;
-  std::vector<uint32_t> counted_indices() const;
   std::vector<std::pair<std::string, bpf_program*>> counted_programs() const;
   std::vector<uint64_t> read_misses() const;
 
