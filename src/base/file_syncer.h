@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts files on the disk on a thread of its own: who writes them does not wait for a disk, which can take from a
-// millisecond to seconds.
+// Puts files on the disk on a thread of its own: who writes them does not wait for a disk, which may be busy with
+// others.
 #pragma once
 
 #include <condition_variable>
