@@ -12,14 +12,18 @@ import sys
 # A folder may include itself, and these.
 ALLOWED = {
     "base": set(),
-    "record": {"base", "bpf"},
-    "stackmap": {"base"},
     "process": {"base"},
+    "symbolize": {"base", "process"},
+    "stackmap": {"base"},
     "capture": {"base", "process", "stackmap/cookie.h"},
-    "recorder": {"base", "record", "stackmap", "process", "capture"},
-    "symbolize": {"base", "process", "capture"},
-    "report": {"base", "capture", "symbolize", "process", "stackmap/cookie.h"},
-    "collector": {"base", "recorder", "record", "process", "capture", "stackmap"},
+    "record": {"base", "bpf", "stackmap/cookie.h", "capture/event.h"},
+    "recorder": {"base", "process", "symbolize", "stackmap", "record", "capture"},
+    "store": {"base", "process", "capture"},
+    "import": {"base", "process", "capture", "stackmap/cookie.h"},
+    "session": {"base", "process", "stackmap", "record", "recorder", "capture", "store"},
+    "profile": {"base", "process", "symbolize", "capture", "stackmap/cookie.h"},
+    "render": {"base", "process", "capture", "profile", "stackmap/cookie.h"},
+    "collector": {"base", "process", "record", "capture", "stackmap", "recorder", "store", "session"},
 }
 # Libraries that only one folder may see.
 OWNERS = {

@@ -5,12 +5,12 @@
 #include <memory>
 
 #include "base/log.h"
-#include "collector/control_socket.h"
 #include "commands.h"
 #include "exit_code.h"
 #include "map_output.h"
 #include "options.h"
 #include "output.h"
+#include "session/control_socket.h"
 
 namespace stackmap {
 

@@ -8,7 +8,7 @@
 #include "name_options.h"
 #include "options.h"
 #include "output.h"
-#include "report/folded.h"
+#include "render/folded.h"
 
 namespace stackmap {
 

@@ -10,7 +10,7 @@
 #include "name_options.h"
 #include "options.h"
 #include "output.h"
-#include "report/flame_svg.h"
+#include "render/flame_svg.h"
 
 namespace stackmap {
 

@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "commands.h"
 #include "exit_code.h"
+#include "import/ftrace_import.h"
 #include "map_output.h"
 #include "output.h"
-#include "recorder/ftrace_import.h"
 
 namespace stackmap {
 

@@ -12,7 +12,7 @@
 #include "exit_code.h"
 #include "options.h"
 #include "output.h"
-#include "report/losses.h"
+#include "render/losses.h"
 #include "verify.h"
 
 namespace stackmap {

@@ -12,7 +12,7 @@
 #include "name_options.h"
 #include "options.h"
 #include "output.h"
-#include "report/event_source.h"
+#include "profile/event_source.h"
 
 namespace stackmap {
 

@@ -12,15 +12,15 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "collector/collector.h"
-#include "collector/command.h"
 #include "commands.h"
 #include "exit_code.h"
 #include "map_output.h"
 #include "options.h"
 #include "output.h"
 #include "record_options.h"
-#include "recorder/segment_files.h"
-#include "report/losses.h"
+#include "render/losses.h"
+#include "session/command.h"
+#include "store/segment_files.h"
 #include "symbolize/kallsyms.h"
 
 namespace stackmap {

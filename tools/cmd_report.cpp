@@ -7,8 +7,8 @@
 #include "name_options.h"
 #include "options.h"
 #include "output.h"
-#include "report/losses.h"
-#include "report/table.h"
+#include "render/losses.h"
+#include "render/table.h"
 
 namespace stackmap {
 

@@ -7,8 +7,8 @@
 #include "name_options.h"
 #include "options.h"
 #include "output.h"
-#include "report/event_source.h"
-#include "report/script_text.h"
+#include "profile/event_source.h"
+#include "render/script_text.h"
 
 namespace stackmap {
 

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "capture/capture.h"
-#include "symbolize/lent_names.h"
+#include "profile/lent_names.h"
 
 namespace stackmap {
 

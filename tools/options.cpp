@@ -9,8 +9,8 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "report/event_source.h"
-#include "report/losses.h"
+#include "profile/event_source.h"
+#include "render/losses.h"
 
 namespace stackmap {
 

@@ -9,9 +9,9 @@
 
 #include "base/result.h"
 #include "capture/capture.h"
-#include "report/aggregate.h"
-#include "report/filter.h"
-#include "symbolize/lent_names.h"
+#include "profile/aggregate.h"
+#include "profile/filter.h"
+#include "profile/lent_names.h"
 
 namespace stackmap {
 

@@ -8,11 +8,11 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "collector/control_socket.h"
 #include "collector/event_selection.h"
 #include "collector/tracefs.h"
 #include "options.h"
-#include "recorder/flight_recorder.h"
+#include "session/control_socket.h"
+#include "store/flight_recorder.h"
 
 namespace stackmap {
 

@@ -12,7 +12,7 @@
 #include "collector/event_selection.h"
 #include "collector/tracefs.h"
 #include "record/kinds.h"
-#include "recorder/loss_ledger.h"
+#include "record/program_counters.h"
 
 struct bpf_link;
 struct bpf_program;

@@ -15,7 +15,7 @@
 #include "capture/ledger.h"
 #include "collector/event_selection.h"
 #include "process/kernel_symbol.h"
-#include "recorder/segment_files.h"
+#include "store/segment_files.h"
 
 namespace stackmap {
 

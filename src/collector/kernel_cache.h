@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "collector/cache_map.h"
 #include "collector/ring_readers.h"
-#include "recorder/cookie_cache.h"
+#include "record/cookie_cache.h"
 
 namespace stackmap {
 

@@ -9,22 +9,22 @@
 #include <string>
 #include <vector>
 
-#include "base/file_syncer.h"
 #include "capture/capture_writer.h"
 #include "collector/bpf_session.h"
 #include "collector/collector.h"
-#include "collector/command.h"
-#include "collector/control_server.h"
-#include "collector/event_loop.h"
 #include "collector/kernel_cache.h"
 #include "collector/ring_readers.h"
-#include "collector/self_limits.h"
-#include "collector/snapshot_writer.h"
 #include "collector/tracefs.h"
-#include "recorder/flight_recorder.h"
 #include "recorder/recorder.h"
-#include "recorder/segment_files.h"
+#include "session/command.h"
+#include "session/control_server.h"
+#include "session/event_loop.h"
+#include "session/self_limits.h"
 #include "stackmap/stack_map.h"
+#include "store/file_syncer.h"
+#include "store/flight_recorder.h"
+#include "store/segment_files.h"
+#include "store/snapshot_writer.h"
 
 namespace stackmap {
 

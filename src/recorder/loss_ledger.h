@@ -9,17 +9,11 @@
 #include <vector>
 
 #include "capture/ledger.h"
+#include "record/program_counters.h"
 #include "record/record_decoder.h"
 #include "stackmap/fallback.h"
 
 namespace stackmap {
-
-// What the kernel side counted for one event, over all CPUs. Cumulative.
-struct KernelEventCounters {
-  std::string event;  // "category:name"
-  ProgramCounters counters;
-  uint64_t recursion_misses = 0;
-};
 
 // What user space counted. Cumulative.
 struct RecorderCounters {

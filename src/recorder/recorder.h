@@ -19,7 +19,7 @@
 #include "capture/capture_writer.h"
 #include "process/kernel_symbol.h"
 #include "process/task_table.h"
-#include "recorder/cookie_cache.h"
+#include "record/cookie_cache.h"
 #include "recorder/live_tasks.h"
 #include "recorder/loss_ledger.h"
 #include "recorder/recorder_lane.h"

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "record/record_decoder.h"
-#include "recorder/glue_trimmer.h"
 #include "recorder/loss_ledger.h"
 #include "recorder/recorder_tables.h"
 #include "recorder/trigger.h"
 #include "stackmap/stack_map.h"
+#include "symbolize/glue_trimmer.h"
 
 namespace stackmap {
 

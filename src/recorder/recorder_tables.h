@@ -17,8 +17,8 @@
 #include "base/result.h"
 #include "capture/capture_writer.h"
 #include "process/kernel_symbol.h"
+#include "record/cookie_cache.h"
 #include "record/sample.h"
-#include "recorder/cookie_cache.h"
 #include "recorder/live_tasks.h"
 
 namespace stackmap {

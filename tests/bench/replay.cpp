@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "base/usage.h"
 #include "recorder/recorder.h"
-#include "recorder/segment_files.h"
+#include "store/segment_files.h"
 #include "support/record_builder.h"
 
 using namespace stackmap;

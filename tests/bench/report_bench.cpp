@@ -5,10 +5,10 @@
 
 #include <deque>
 
-#include "report/aggregate.h"
-#include "report/flame_svg.h"
-#include "report/folded.h"
-#include "report/table.h"
+#include "profile/aggregate.h"
+#include "render/flame_svg.h"
+#include "render/folded.h"
+#include "render/table.h"
 
 namespace stackmap {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "fuzz/allocation_bound.h"
-#include "recorder/control_line.h"
+#include "session/control_line.h"
 
 using namespace stackmap;
 

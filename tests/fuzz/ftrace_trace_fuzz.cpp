@@ -7,7 +7,7 @@
 
 #include "capture/capture.h"
 #include "fuzz/allocation_bound.h"
-#include "recorder/ftrace_import.h"
+#include "import/ftrace_import.h"
 #include "support/faulty_file.h"
 
 using namespace stackmap;

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "fuzz/allocation_bound.h"
-#include "process/glue_frames.h"
 #include "process/kernel_symbol.h"
+#include "symbolize/glue_frames.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

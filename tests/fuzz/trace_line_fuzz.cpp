@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "fuzz/allocation_bound.h"
-#include "recorder/ftrace_line.h"
+#include "import/ftrace_line.h"
 
 using namespace stackmap;
 

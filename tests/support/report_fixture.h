@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/file.h"
-#include "report/event_source.h"
-#include "report/profile.h"
+#include "profile/event_source.h"
+#include "profile/profile.h"
 
 namespace stackmap::test {
 

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/folded.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "base/text.h"
+#include "render/clean_text.h"
+
+namespace stackmap {
+
+namespace {
+
+constexpr uint64_t kExactInDouble = uint64_t{1} << 53;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Where the space stands if `name` ends in a space and a number ("worker 7", "v 1.5"); npos if it does not.
+size_t space_before_number(std::string_view name) {
+  size_t at = name.size();
+  while (at > 0 && is_digit(name[at - 1])) {
+    --at;
+  }
+  if (at > 0 && name[at - 1] == '.') {
+    --at;
+    while (at > 0 && is_digit(name[at - 1])) {
+      --at;
+    }
+  }
+  const bool number = at < name.size() && is_digit(name[at]);
+  return number && at > 0 && name[at - 1] == ' ' ? at - 1 : std::string_view::npos;
+}
+
+}  // namespace
+
+std::string folded_frame(std::string_view name, bool first) {
+  std::string out = display_name(name);
+  std::ranges::replace(out, ';', ':');
+  for (size_t i = 0; i < out.size() && out[i] == ' '; ++i) {
+    out[i] = '_';
+  }
+  for (size_t i = out.size(); i > 0 && out[i - 1] == ' '; --i) {
+    out[i - 1] = '_';
+  }
+  if (const size_t space = space_before_number(out); space != std::string_view::npos) {
+    out[space] = '_';
+  }
+  if (first && out.starts_with('#')) {
+    out.replace(0, 1, "\\x23");
+  }
+  return out;
+}
+
+std::string folded_stack(const Profile& profile, std::span<const FrameId> frames, bool kernel_suffix) {
+  std::string line;
+  if (frames.size() < 2) {
+    line = "all;";
+  }
+  if (frames.empty()) {
+    line += "[empty stack]";
+  }
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const Frame& frame = profile.frame(frames[i]);
+    if (i != 0) {
+      line += ';';
+    }
+    line += folded_frame(frame.name, line.empty());
+    if (kernel_suffix && frame.kind == FrameKind::kKernel) {
+      line += "_[k]";
+    }
+  }
+  return line;
+}
+
+FoldedSummary write_folded(const Profile& profile, const FoldedOptions& options, TextWriter& out) {
+  FoldedSummary summary;
+  std::map<std::string, uint64_t> lines;
+  for (size_t i = 0; i < profile.size(); ++i) {
+    const Profile::Sample sample = profile.sample(i);
+    if (sample.value == 0) {
+      ++summary.zero_stacks;
+      continue;
+    }
+    uint64_t& value = lines[folded_stack(profile, sample.frames, options.kernel_suffix)];
+    if (__builtin_add_overflow(value, sample.value, &value)) {
+      value = std::numeric_limits<uint64_t>::max();
+    }
+  }
+  for (const auto& [line, value] : lines) {
+    out.write(fmt::format("{} {}\n", line, value));
+    summary.above_2_53 += value > kExactInDouble ? 1 : 0;
+  }
+  summary.lines = lines.size();
+  summary.total = profile.total_value();
+  if (summary.zero_stacks != 0) {
+    summary.notes.push_back(fmt::format("stacks that weigh nothing, left out: {}", human_count(summary.zero_stacks)));
+  }
+  if (summary.above_2_53 != 0 || summary.total > kExactInDouble) {
+    summary.notes.emplace_back("some readers keep sums in binary64 and will round these, which go above 2^53");
+  }
+  return summary;
+}
+
+}  // namespace stackmap
