@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <map>
 #include <string>
-#include <string_view>
 
 #include "capture/capture.h"
+#include "capture/losses.h"
 
 namespace {
 
@@ -35,25 +35,18 @@ stackmap::Result<Totals> count(const stackmap::Capture& capture) {
   return totals;
 }
 
-// Times that a tracepoint fired and the event is not in the capture (FORMAT.md, section 5).
-uint64_t lost_events(const stackmap::Ledger& ledger) {
-  uint64_t lost = 0;
-  for (const auto& [name, value] : ledger.entries()) {
-    for (const std::string_view reason : {".ring_full", ".output_error", ".scratch_busy", ".recursion_misses"}) {
-      lost += name.starts_with("event.") && name.ends_with(reason) ? value : 0;
-    }
-    lost += name.starts_with("reject.") ? value : 0;
-  }
-  return lost;
-}
-
 void print(const stackmap::Capture& capture, const Totals& totals) {
   for (const auto& [name, events] : totals.events) {
     std::printf("event %s %llu\n", name.c_str(), static_cast<unsigned long long>(events));
   }
   std::printf("stacks %zu\n", capture.stacks().size());
   std::printf("without_cookie %llu\n", static_cast<unsigned long long>(totals.without_cookie));
-  std::printf("lost %llu\n", static_cast<unsigned long long>(lost_events(capture.ledger())));
+  const stackmap::Account account = stackmap::account_of(capture.ledger());
+  std::printf("lost %llu\n", static_cast<unsigned long long>(account.lost));
+  for (const stackmap::Account::Reason& reason : account.reasons) {
+    std::printf("lost, %.*s %llu\n", static_cast<int>(reason.words.size()), reason.words.data(),
+                static_cast<unsigned long long>(reason.events));
+  }
   auto heaviest = totals.stacks.begin();
   for (auto it = totals.stacks.begin(); it != totals.stacks.end(); ++it) {
     heaviest = it->second > heaviest->second ? it : heaviest;

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "capture/losses.h"
 #include "collector/collector.h"
 #include "commands.h"
 #include "exit_code.h"
@@ -125,16 +126,15 @@ Result<int> finish(const RecordOptions& options, const CaptureOutput& output, co
       log_note(options.command.front() + " " + how);
     }
   }
-  const LossTotals losses = loss_totals(result.ledger);
+  const double lost = account_of(result.ledger).lost_share() * 100;
   if (!options.quiet) {
     const auto err = borrow_file(STDERR_FILENO, "stderr");
     TextWriter writer(*err);
     write_losses(result.ledger, writer);
     (void)writer.flush();  // nowhere left to report it
   }
-  if (options.max_loss >= 0 && losses.ratio() * 100 > options.max_loss) {
-    log_error(fmt::format("{:.3f} % of the events were lost, more than --max-loss {}", losses.ratio() * 100,
-                          options.max_loss));
+  if (options.max_loss >= 0 && lost > options.max_loss) {
+    log_error(fmt::format("{:.3f} % of the events were lost, more than --max-loss {}", lost, options.max_loss));
     return kTooMuchLost;
   }
   return kDone;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// stackmap stat: the stack map's statistics, in the kernel's stack_map_stat text.
-#include <fmt/format.h>
-
+// stackmap stat: the stack map's statistics, in the kernel's stack_map_stat text, and the account of what was lost.
 #include <memory>
 
 #include "base/log.h"
+#include "capture/losses.h"
 #include "commands.h"
 #include "exit_code.h"
 #include "options.h"
@@ -16,22 +15,11 @@ namespace {
 
 Result<int> stat(const Inputs& inputs) {
   STACKMAP_TRY_VALUE(capture, open_capture(inputs));
-  bool has_map = false;
   STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
-    // In the order in which they were stored: as a running recorder's `ctl stat` prints them.
-    for (const std::string_view prefix : {"map.", "cache."}) {
-      for (const auto& [name, value] : capture.ledger().entries()) {
-        if (name.starts_with(prefix)) {
-          const std::string family = prefix == "map." ? "" : std::string(prefix.substr(0, prefix.size() - 1)) + "_";
-          const std::string key = family + name.substr(prefix.size());
-          out.write(fmt::format("{}: {}\n", key, value));
-          has_map = has_map || prefix == "map.";
-        }
-      }
-    }
+    out.write(stat_text(capture.ledger()));
     return {};
   }));
-  if (!has_map) {
+  if (!capture.ledger().has("map.generation")) {
     log_note(capture.ledger().has("import.events")
                  ? capture.name() + " was imported: what it was made of has no statistics of a stack map"
                  : capture.name() + " has no statistics of a stack map: its recorder did not come to write them");

@@ -13,7 +13,7 @@ target_link_libraries(stackmap_capture PRIVATE fmt::fmt PkgConfig::ZSTD)
 
 install(TARGETS stackmap_capture EXPORT stackmap COMPONENT capture ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES src/capture/map_binary.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stackmap COMPONENT capture)
-foreach(header base/clock.h base/fd.h base/file.h base/result.h capture/capture.h capture/event.h capture/ledger.h
+foreach(header base/clock.h base/fd.h base/file.h base/result.h capture/capture.h capture/event.h capture/ledger.h capture/losses.h
     capture/map_file.h process/host.h process/kernel_symbol.h process/task_table.h stackmap/cookie.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES src/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stackmap/${folder} COMPONENT capture)

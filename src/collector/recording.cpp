@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/usage.h"
+#include "capture/losses.h"
 #include "collector/bpf_log.h"
 #include "collector/bpf_namer.h"
 #include "process/host.h"
@@ -48,13 +49,8 @@ uint64_t random_number() {
 
 }  // namespace
 
-uint64_t lost_events(const std::vector<KernelEventCounters>& kernel, const RecorderCounters& recorder) {
-  uint64_t lost = recorder.rejected() + recorder.write_failures;
-  for (const KernelEventCounters& event : kernel) {
-    const ProgramCounters& c = event.counters;
-    lost += c.ring_full + c.output_error + c.scratch_busy + c.throttled + event.recursion_misses;
-  }
-  return lost;
+uint64_t Recording::lost(const std::vector<KernelEventCounters>& kernel) const {
+  return account_of(recorder_->ledger(kernel)).lost;
 }
 
 Result<void> Recording::make_namer() {
@@ -394,8 +390,7 @@ Result<void> Recording::sync_if_due() {
 Progress Recording::progress(const std::vector<KernelEventCounters>& kernel) const {
   const RecorderCounters& counters = recorder_->counters();
   const uint64_t bytes = flight_ ? flight_->bytes() : bytes_before_ + writer_->bytes_written();
-  return {monotonic_ns() - started_ns_, counters.recorded(), recorder_->stacks_stored(), lost_events(kernel, counters),
-          bytes};
+  return {monotonic_ns() - started_ns_, counters.recorded(), recorder_->stacks_stored(), lost(kernel), bytes};
 }
 
 // Told once each, and counted every time.

@@ -55,6 +55,7 @@ class Recording final : private ControlTarget {
   Result<void> flush();
   Result<void> renew_rings(const std::vector<KernelEventCounters>& kernel);
   Result<void> sync_if_due();
+  uint64_t lost(const std::vector<KernelEventCounters>& kernel) const;
   Progress progress(const std::vector<KernelEventCounters>& kernel) const;
   Result<void> on_signal(int signal);
   Result<void> keep_limits();
@@ -126,7 +127,5 @@ class Recording final : private ControlTarget {
   uint64_t bytes_before_ = 0;   // of the captures before the one that is written
   uint64_t events_before_ = 0;  // likewise
 };
-
-uint64_t lost_events(const std::vector<KernelEventCounters>& kernel, const RecorderCounters& recorder);
 
 }  // namespace stackmap

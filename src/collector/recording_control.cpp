@@ -3,6 +3,7 @@
 // recorded before it.
 #include "base/clock.h"
 #include "base/log.h"
+#include "capture/losses.h"
 #include "collector/recording.h"
 
 namespace stackmap {
@@ -36,8 +37,11 @@ std::string Recording::stat() {
   if (auto drained = settle(); !drained) {
     log_warning(drained.error().message());
   }
-  const std::string text = stats_text(map_->stats());
-  return text.empty() || !cache_ ? text : text + cache_->cookies().stats_text();
+  const auto kernel = bpf_->counters();
+  if (!kernel) {
+    log_warning(kernel.error().message());
+  }
+  return kernel ? stat_text(recorder_->ledger(*kernel)) : std::string();
 }
 
 std::shared_ptr<const Generation> Recording::map() {

@@ -140,7 +140,7 @@ Result<void> Recording::check_triggers() {
   const bool on_lost = std::ranges::any_of(triggers_, [](const Trigger& t) { return t.on() == Trigger::On::kLost; });
   if (why.empty() && on_lost) {
     STACKMAP_TRY_VALUE(kernel, bpf_->counters());
-    const uint64_t lost = lost_events(kernel, recorder_->counters());
+    const uint64_t lost = this->lost(kernel);
     for (const Trigger& trigger : triggers_) {
       if (trigger.on() == Trigger::On::kLost && trigger.matches(lost - lost_seen_)) {
         why = trigger.text();

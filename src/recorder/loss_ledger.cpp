@@ -33,17 +33,10 @@ RecorderCounters& RecorderCounters::operator+=(const RecorderCounters& other) {
   strings_truncated += other.strings_truncated;
   record_bytes += other.record_bytes;
   write_failures += other.write_failures;
+  unwritten += other.unwritten;
   limit_cpu += other.limit_cpu;
   limit_memory += other.limit_memory;
   return *this;
-}
-
-uint64_t RecorderCounters::rejected() const {
-  uint64_t sum = 0;
-  for (const uint64_t reject : rejects) {
-    sum += reject;
-  }
-  return sum;
 }
 
 Ledger make_ledger(const std::vector<KernelEventCounters>& kernel, const RecorderCounters& recorder,
@@ -86,6 +79,7 @@ Ledger make_ledger(const std::vector<KernelEventCounters>& kernel, const Recorde
   }
   ledger.set("ring.bytes", recorder.record_bytes);
   ledger.set("write.failures", recorder.write_failures);
+  ledger.set("write.lost_events", recorder.unwritten);
   ledger.set("limit.cpu", recorder.limit_cpu);
   ledger.set("limit.memory", recorder.limit_memory);
   return ledger;

@@ -28,13 +28,13 @@ struct RecorderCounters {
   uint64_t strings_truncated = 0;
   std::map<uint32_t, uint64_t> ring_lost;  // by CPU, as perf tells it
   uint64_t record_bytes = 0;
-  uint64_t write_failures = 0;
-  uint64_t limit_cpu = 0;     // times that the ceiling of CPU time was reached
-  uint64_t limit_memory = 0;  // and of memory
+  uint64_t write_failures = 0;  // writes, of an event or of what was pending
+  uint64_t unwritten = 0;       // events that met one
+  uint64_t limit_cpu = 0;       // times that the ceiling of CPU time was reached
+  uint64_t limit_memory = 0;    // and of memory
 
   RecorderCounters& operator+=(const RecorderCounters& other);
   uint64_t recorded() const;
-  uint64_t rejected() const;
 };
 
 // The names and meanings are FORMAT.md section 5's. `fallbacks` are those of the whole capture.

@@ -258,6 +258,7 @@ void RecorderLane::add(const Event& event, uint32_t tgid, uint32_t subject_tid, 
   meet_task(subject_tid, 0, event.time_ns);
   if (auto added = tables_.writer().add_event(event, options_.number); !added) {
     ++counters_.write_failures;
+    ++counters_.unwritten;
     tables_.fail(std::move(added).error());
     return;
   }

@@ -109,6 +109,19 @@ def split_blocks(data, raw):
     return blocks
 
 
+OF_EVENTS = {"hits": "hit", "filtered": "filtered", "recorded": "recorded", "task_records": "task", "ring_full": "lost",
+             "output_error": "lost", "scratch_busy": "lost", "throttled": "lost", "recursion_misses": "lost"}
+OTHERS = {"write.lost_events": "lost", "import.lost_events": "lost", "recover.events_lost": "lost", "import.events": "recorded",
+          "copy.left_out": "filtered"}
+
+
+def meaning_of(name):
+    """What a counter of the ledger counts: hit, filtered, recorded, task, lost or note."""
+    if name.startswith("event."):
+        return OF_EVENTS.get(name.rpartition(".")[2], "note")
+    return "lost" if name.startswith("reject.") else OTHERS.get(name, "note")
+
+
 class Capture:
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -224,6 +237,13 @@ class Capture:
         place = "" if symbol.size == NAME_ALONE else f"+0x{symbol.offset:x}/0x{symbol.size:x}"
         return symbol.name + place + (f" [{symbol.module}]" if symbol.module else "")
 
+    def account(self):
+        """What is filtered, recorded and lost, by FORMAT.md's section 5: word -> sum."""
+        sums = collections.Counter()
+        for name, value in self.ledger.items():
+            sums[meaning_of(name)] += value
+        return sums
+
     def totals(self):
         """"category:name" -> events"""
         counts = collections.Counter(event.type for event in self.events())
@@ -235,6 +255,7 @@ def main():
     for name, count in sorted(capture.totals().items()):
         print(f"{name} {count}")
     print(f"stacks {len(capture.stacks)}")
+    print(f"lost {capture.account()['lost']}")
 
 
 if __name__ == "__main__":
