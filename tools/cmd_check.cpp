@@ -27,7 +27,7 @@ std::string_view mark(CheckItem::State state) {
 Result<int> check() {
   bool possible = true;
   const auto items = check_kernel();
-  STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
+  STACKMAP_TRY(write_stdout([&](TextWriter& out) -> Result<void> {
     for (const CheckItem& item : items) {
       possible = possible && item.state != CheckItem::State::kMissing;
       out.write(fmt::format("{:<8} {:<32} {}\n", mark(item.state), item.what, item.detail));

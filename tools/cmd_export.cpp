@@ -3,9 +3,8 @@
 #include <memory>
 
 #include "base/log.h"
+#include "capture_input.h"
 #include "commands.h"
-#include "exit_code.h"
-#include "name_options.h"
 #include "options.h"
 #include "output.h"
 #include "render/folded.h"
@@ -16,29 +15,24 @@ namespace {
 
 struct Options {
   Inputs inputs;
-  std::string output;
+  OutputFile output;
   std::string format = "folded";
-  bool force = false;
-  FilterOptions filter;
-  WeightOptions weight;
-  NameOptions names;
-  FoldedOptions folded;
+  ProfileOptions profile;
+  bool kernel_suffix = false;
 };
 
 Result<int> export_capture(const Options& options) {
-  STACKMAP_TRY_VALUE(capture, open_capture(options.inputs));
-  STACKMAP_TRY_VALUE(names, options.names.open(capture));
-  STACKMAP_TRY_VALUE(made, make_profile(capture, options.filter, options.weight, names.get()));
-  FoldedSummary summary;
-  STACKMAP_TRY(write_output(options.output, options.force, [&](TextWriter& out) -> Result<void> {
-    summary = write_folded(made.profile, options.folded, out);
+  return with_profile(options.inputs, options.profile, [&](const Capture&, const Profile& profile) -> Result<void> {
+    FoldedSummary summary;
+    STACKMAP_TRY(write_output(options.output, [&](TextWriter& out) -> Result<void> {
+      summary = write_folded(profile, options.kernel_suffix ? KernelNames::kSuffixed : KernelNames::kPlain, out);
+      return {};
+    }));
+    for (const std::string& note : summary.notes) {
+      log_warning(note);
+    }
     return {};
-  }));
-  for (const std::string& note : summary.notes) {
-    log_warning(note);
-  }
-  tell_damage(capture);
-  return kDone;
+  });
 }
 
 }  // namespace
@@ -50,12 +44,9 @@ void add_export(CLI::App& app, Action& action) {
   command->add_option("--format", options->format, "The format")
       ->check(CLI::IsMember({"folded"}))
       ->capture_default_str();
-  command->add_option("-o,--output", options->output, "The file; by default stdout")->type_name("FILE");
-  command->add_flag("--force", options->force, "Replace the file if it exists");
-  options->filter.add_to(*command);
-  options->weight.add_to(*command);
-  options->names.add_to(*command);
-  command->add_flag("--kernel-suffix", options->folded.kernel_suffix, "End kernel functions in _[k]");
+  add_output(*command, options->output);
+  options->profile.add_to(*command);
+  command->add_flag("--kernel-suffix", options->kernel_suffix, "End kernel functions in _[k]");
   command->callback([&action, options] { action = [options] { return export_capture(*options); }; });
 }
 

@@ -20,7 +20,7 @@ Result<int> list(const std::string& pattern) {
   STACKMAP_TRY_VALUE(tracepoints, tracefs.tracepoints());
   const std::string glob = pattern.find(':') == std::string::npos ? pattern + ":*" : pattern;
   size_t shown = 0;
-  STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
+  STACKMAP_TRY(write_stdout([&](TextWriter& out) -> Result<void> {
     for (const Tracepoint& tracepoint : tracepoints) {
       if (!pattern.empty() && ::fnmatch(glob.c_str(), tracepoint.full_name().c_str(), 0) != 0) {
         continue;

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "base/log.h"
+#include "capture_input.h"
 #include "commands.h"
-#include "exit_code.h"
 #include "options.h"
 #include "output.h"
 
@@ -14,10 +14,9 @@ namespace stackmap {
 
 namespace {
 
-Result<int> stat(const Inputs& inputs) {
-  STACKMAP_TRY_VALUE(capture, open_capture(inputs));
+Result<void> write_stat(const Capture& capture) {
   bool has_map = false;
-  STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
+  STACKMAP_TRY(write_stdout([&](TextWriter& out) -> Result<void> {
     // In the order in which they were stored: as a running recorder's `ctl stat` prints them.
     for (const std::string_view prefix : {"map.", "cache."}) {
       for (const auto& [name, value] : capture.ledger().entries()) {
@@ -36,8 +35,7 @@ Result<int> stat(const Inputs& inputs) {
                  ? capture.name() + " was imported: what it was made of has no statistics of a stack map"
                  : capture.name() + " has no statistics of a stack map: its recorder did not come to write them");
   }
-  tell_damage(capture);
-  return kDone;
+  return {};
 }
 
 }  // namespace
@@ -46,7 +44,11 @@ void add_stat(CLI::App& app, Action& action) {
   auto inputs = std::make_shared<Inputs>();
   CLI::App* command = app.add_subcommand("stat", "The stack map's statistics, in the kernel's stack_map_stat text");
   add_input(*command, *inputs);
-  command->callback([&action, inputs] { action = [inputs] { return stat(*inputs); }; });
+  command->callback([&action, inputs] {
+    action = [inputs] {
+      return with_capture(*inputs, {}, [](const Capture& capture, const LentNames*) { return write_stat(capture); });
+    };
+  });
 }
 
 }  // namespace stackmap

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include "base/text.h"
 
 namespace stackmap {
 
@@ -73,8 +73,7 @@ Ledger make_ledger(const std::vector<KernelEventCounters>& kernel, const Recorde
     ledger.set(fmt::format("reject.{}", reject_name(static_cast<Reject>(i))), recorder.rejects[i]);
   }
   for (const auto& [errnum, count] : recorder.stack_errors) {
-    const char* name = strerrorname_np(errnum);
-    ledger.set(name != nullptr ? fmt::format("stack.error.{}", name) : fmt::format("stack.error.{}", errnum), count);
+    ledger.set("stack.error." + errno_name(errnum), count);
   }
   ledger.set("stack.truncated", recorder.stacks_truncated);
   ledger.set("string.truncated", recorder.strings_truncated);

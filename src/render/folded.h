@@ -19,8 +19,9 @@
 
 namespace stackmap {
 
-struct FoldedOptions {
-  bool kernel_suffix = false;  // kernel functions end in "_[k]"
+enum class KernelNames : uint8_t {
+  kPlain,
+  kSuffixed,  // they end in "_[k]", by which some tools colour them
 };
 
 struct FoldedSummary {
@@ -31,13 +32,14 @@ struct FoldedSummary {
   std::vector<std::string> notes;
 };
 
-// A write that failed is reported by out.flush().
-FoldedSummary write_folded(const Profile& profile, const FoldedOptions& options, TextWriter& out);
+// The profile's first column. A write that failed is reported by out.flush().
+FoldedSummary write_folded(const Profile& profile, KernelNames kernel_names, TextWriter& out);
 
 // The part of a line before the count.
-std::string folded_stack(const Profile& profile, std::span<const FrameId> frames, bool kernel_suffix);
+std::string folded_stack(const Profile& profile, std::span<const FrameId> frames, KernelNames kernel_names);
 
-// One frame by the rules above; `first` if it begins a line.
-std::string folded_frame(std::string_view name, bool first);
+enum class FramePlace : uint8_t { kLineStart, kWithin };
+// One frame by the rules above.
+std::string folded_frame(std::string_view name, FramePlace place);
 
 }  // namespace stackmap

@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "profile/aggregate.h"
 #include "render/clean_text.h"
 
 namespace stackmap {

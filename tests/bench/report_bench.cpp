@@ -84,7 +84,7 @@ class MadeUpEvents final : public EventSource {
 void aggregate_events(benchmark::State& state) {
   const MadeUpEvents source(10'000'000, static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)));
   AggregateOptions options;
-  options.weight = Weight::kBytes;
+  options.weight = find_weight("bytes");
   for (auto unused : state) {
     auto result = aggregate(source, {}, options);
     benchmark::DoNotOptimize(result);
@@ -109,11 +109,12 @@ void write_profile(benchmark::State& state, Write write) {
   for (auto unused : state) {
     Sink sink;
     TextWriter out(sink);
-    write(result->profile, out);
+    write(*result, out);
     benchmark::DoNotOptimize(out.flush());
   }
 }
-BENCHMARK_CAPTURE(write_profile, folded, [](const Profile& p, TextWriter& out) { write_folded(p, {}, out); })
+BENCHMARK_CAPTURE(write_profile, folded,
+                  [](const Profile& p, TextWriter& out) { write_folded(p, KernelNames::kPlain, out); })
     ->Arg(16384)
     ->Arg(100000)
     ->Unit(benchmark::kMillisecond);

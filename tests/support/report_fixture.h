@@ -126,13 +126,20 @@ class FakeEvents final : public EventSource {
   std::deque<Event> events_;
 };
 
-// Adds a stack of named frames, root first; the first one is the task.
+// A weight with the number of events beside it.
+inline Profile bytes_profile() {
+  return Profile({{"bytes", Unit::kBytes}, {"count", Unit::kEvents}});
+}
+
+// Adds a stack of named frames, root first; the first one is the task. The count is for a second column, if there is
+// one.
 inline void add_stack(Profile& profile, const std::vector<std::string>& names, uint64_t value, uint64_t count = 1) {
   std::vector<FrameId> frames;
   for (const std::string& name : names) {
     frames.push_back(profile.frame(name, frames.empty() ? FrameKind::kTask : FrameKind::kKernel));
   }
-  profile.add(frames, value, count);
+  const uint64_t values[] = {value, count};
+  profile.add(frames, std::span(values).first(profile.columns().size()));
 }
 
 inline const std::vector<std::string>& nasty_names() {

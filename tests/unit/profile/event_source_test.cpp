@@ -58,15 +58,15 @@ TEST_CASE("a capture that was written is aggregated as it was meant", "[event_so
   CHECK(source.page_size() == 16384);
   CHECK(source.symbol_text(0x20) == "root+0x1/0x2 [mod]");
   CHECK(source.symbol_text(0x999) == "0x999");
-  const auto result = aggregate(source, {}, {.weight = Weight::kBytes});
+  const auto result = aggregate(source, {}, {.weight = find_weight("bytes")});
   REQUIRE(result.ok());
-  REQUIRE(result->profile.size() == 1);
-  const auto sample = result->profile.sample(0);
-  CHECK(sample.value == 32768);
+  REQUIRE(result->size() == 1);
+  const auto sample = result->sample(0);
+  CHECK(sample.values[0] == 32768);
   REQUIRE(sample.frames.size() == 3);
-  CHECK(result->profile.frame(sample.frames[0]).name == "bash");
-  CHECK(result->profile.frame(sample.frames[1]).name == "root");
-  CHECK(result->profile.frame(sample.frames[2]).name == "leaf");
+  CHECK(result->frame(sample.frames[0]).name == "bash");
+  CHECK(result->frame(sample.frames[1]).name == "root");
+  CHECK(result->frame(sample.frames[2]).name == "leaf");
 }
 
 }  // namespace stackmap
