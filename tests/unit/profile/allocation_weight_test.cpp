@@ -11,11 +11,11 @@ namespace {
 
 // What one event weighs; 0 if it is left out, for the reason that `why` has.
 uint64_t weigh(const test::FakeEvents& source, uint16_t type, const std::vector<uint64_t>& fields,
-               std::string* why = nullptr, std::string_view slab_field = "bytes_alloc") {
+               std::string* why = nullptr) {
   Event event;
   event.type = type;
   event.fields = fields;
-  AllocationWeight weight(source, slab_field);
+  AllocationWeight weight(source, "bytes_alloc");
   WeightSink sink;
   weight.take(event, sink);
   const auto entries = sink.entries();
@@ -63,6 +63,24 @@ TEST_CASE("slab allocations weigh what the field says", "[allocation_weight]") {
   CHECK(weigh(source, kKmallocNode, {1, 100, 128, 0, 0}) == 128);
   CHECK(weigh(source, kKmemCacheAlloc, {1, 9, 100, 192, 0, 0}) == 192);
   CHECK(weigh(source, kKmemCacheAllocNode, {1, 9, 100, 192, 0, 0}) == 192);
+}
+
+TEST_CASE("what was asked for is less than what was taken, but for pages", "[allocation_weight]") {
+  test::FakeEvents source;
+  source.add(kKmalloc, {1, 100, 128, 0, 0});
+  source.add(kKmallocNode, {2, 1, 8, 0, 0});  // the smallest cache
+  source.add(kKmemCacheAlloc, {3, 9, 100, 192, 0, 0});
+  source.add(kKmemCacheAllocNode, {4, 9, 640, 640, 0, 0});
+  source.add(kMmPageAlloc, {5, 3, 0, 0});
+  source.add(kKfree, {1});
+  const auto total = [&](std::string_view weight) {
+    const auto profile = aggregate(source, {}, {.weight = find_weight(weight)});
+    REQUIRE(profile.ok());
+    CHECK(profile->notes == std::vector<std::string>{std::string(kNotAllocation)});
+    return profile->totals();
+  };
+  CHECK(total("bytes-requested") == std::vector<uint64_t>{100 + 1 + 100 + 640 + 8 * 4096, 5});
+  CHECK(total("bytes") == std::vector<uint64_t>{128 + 8 + 192 + 640 + 8 * 4096, 5});
 }
 
 TEST_CASE("frees and other events weigh nothing", "[allocation_weight]") {
