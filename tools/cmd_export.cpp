@@ -7,7 +7,7 @@
 #include "commands.h"
 #include "options.h"
 #include "output.h"
-#include "render/folded.h"
+#include "render/format.h"
 
 namespace stackmap {
 
@@ -16,19 +16,20 @@ namespace {
 struct Options {
   Inputs inputs;
   OutputFile output;
-  std::string format = "folded";
+  std::string format{formats().front()->name};
   ProfileOptions profile;
   bool kernel_suffix = false;
 };
 
 Result<int> export_capture(const Options& options) {
   return with_profile(options.inputs, options.profile, [&](const Capture&, const Profile& profile) -> Result<void> {
-    FoldedSummary summary;
+    const FormatOptions format{options.kernel_suffix ? KernelNames::kSuffixed : KernelNames::kPlain};
+    std::vector<std::string> notes;
     STACKMAP_TRY(write_output(options.output, [&](TextWriter& out) -> Result<void> {
-      summary = write_folded(profile, options.kernel_suffix ? KernelNames::kSuffixed : KernelNames::kPlain, out);
+      notes = find_format(options.format)->write(profile, format, out);
       return {};
     }));
-    for (const std::string& note : summary.notes) {
+    for (const std::string& note : notes) {
       log_warning(note);
     }
     return {};
@@ -41,9 +42,11 @@ void add_export(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("export", "Folded stacks, for other tools");
   add_input(*command, options->inputs);
-  command->add_option("--format", options->format, "The format")
-      ->check(CLI::IsMember({"folded"}))
-      ->capture_default_str();
+  std::vector<std::string> names;
+  for (const Format* format : formats()) {
+    names.emplace_back(format->name);
+  }
+  command->add_option("--format", options->format, "The format")->check(CLI::IsMember(names))->capture_default_str();
   add_output(*command, options->output);
   options->profile.add_to(*command);
   command->add_flag("--kernel-suffix", options->kernel_suffix, "End kernel functions in _[k]");

@@ -7,14 +7,11 @@
 #include <map>
 
 #include "base/saturating.h"
-#include "base/text.h"
 #include "render/clean_text.h"
 
 namespace stackmap {
 
 namespace {
-
-constexpr uint64_t kExactInDouble = uint64_t{1} << 53;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -77,30 +74,27 @@ std::string folded_stack(const Profile& profile, std::span<const FrameId> frames
   return line;
 }
 
-FoldedSummary write_folded(const Profile& profile, KernelNames kernel_names, TextWriter& out) {
-  FoldedSummary summary;
+std::vector<std::string> write_folded(const Profile& profile, const FormatOptions& options, TextWriter& out) {
+  uint64_t zero_stacks = 0;
   std::map<std::string, uint64_t> lines;
   for (size_t i = 0; i < profile.size(); ++i) {
     const Profile::Sample sample = profile.sample(i);
     if (sample.values.front() == 0) {
-      ++summary.zero_stacks;
+      ++zero_stacks;
       continue;
     }
-    add_saturating(lines[folded_stack(profile, sample.frames, kernel_names)], sample.values.front());
+    add_saturating(lines[folded_stack(profile, sample.frames, options.kernel_names)], sample.values.front());
   }
   for (const auto& [line, value] : lines) {
     out.write(fmt::format("{} {}\n", line, value));
-    summary.above_2_53 += value > kExactInDouble ? 1 : 0;
   }
-  summary.lines = lines.size();
-  summary.total = profile.total();
-  if (summary.zero_stacks != 0) {
-    summary.notes.push_back(fmt::format("stacks that weigh nothing, left out: {}", human_count(summary.zero_stacks)));
-  }
-  if (summary.above_2_53 != 0 || summary.total > kExactInDouble) {
-    summary.notes.emplace_back("some readers keep sums in binary64 and will round these, which go above 2^53");
-  }
-  return summary;
+  std::vector<std::string> notes;
+  note_zero_stacks(notes, zero_stacks);
+  note_large_numbers(notes, profile.total());
+  return notes;
 }
+
+extern const Format format_folded;
+constinit const Format format_folded = {"folded", write_folded};
 
 }  // namespace stackmap

@@ -16,24 +16,13 @@
 
 #include "base/file.h"
 #include "profile/profile.h"
+#include "render/format.h"
 
 namespace stackmap {
 
-enum class KernelNames : uint8_t {
-  kPlain,
-  kSuffixed,  // they end in "_[k]", by which some tools colour them
-};
-
-struct FoldedSummary {
-  uint64_t lines = 0;
-  uint64_t total = 0;
-  uint64_t zero_stacks = 0;  // left out, as they weigh nothing
-  uint64_t above_2_53 = 0;   // lines with a value that readers with binary64 numbers will round
-  std::vector<std::string> notes;
-};
-
-// The profile's first column. A write that failed is reported by out.flush().
-FoldedSummary write_folded(const Profile& profile, KernelNames kernel_names, TextWriter& out);
+// The profile's first column; stacks that weigh nothing are left out. Returns what a reader must know, a sentence each.
+// A write that failed is reported by out.flush().
+std::vector<std::string> write_folded(const Profile& profile, const FormatOptions& options, TextWriter& out);
 
 // The part of a line before the count.
 std::string folded_stack(const Profile& profile, std::span<const FrameId> frames, KernelNames kernel_names);

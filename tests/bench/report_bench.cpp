@@ -113,8 +113,7 @@ void write_profile(benchmark::State& state, Write write) {
     benchmark::DoNotOptimize(out.flush());
   }
 }
-BENCHMARK_CAPTURE(write_profile, folded,
-                  [](const Profile& p, TextWriter& out) { write_folded(p, KernelNames::kPlain, out); })
+BENCHMARK_CAPTURE(write_profile, folded, [](const Profile& p, TextWriter& out) { write_folded(p, {}, out); })
     ->Arg(16384)
     ->Arg(100000)
     ->Unit(benchmark::kMillisecond);
