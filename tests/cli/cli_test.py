@@ -9,15 +9,14 @@ usage: cli_test.py BUILD-FOLDER GOLDEN-FOLDER
 import json
 import os
 import pathlib
-import pty
 import re
-import struct
 import subprocess
 import sys
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 from support import smc  # noqa: E402
+from support.texts import folded_total, text_records  # noqa: E402
 from support.tools import DEADLINE, Case, run_golden_tests  # noqa: E402
 
 READERS = ["report", "flame", "export", "script", "map", "stat", "inspect"]
@@ -90,75 +89,6 @@ class GoldenTest(Case):
     def test_zstd_reads_the_file_and_finds_the_names(self):
         done = subprocess.run(["zstd", "-dcq", self.golden], capture_output=True, check=True)
         self.assertIn(b"entry_SYSCALL_64_after_hwframe", done.stdout)
-
-
-def text_records(text):
-    """stack_map text: (slot, gen) -> (ref, frames)."""
-    records = {}
-    for block in text.split("stack_id ")[1:]:
-        head, *frames = block.rstrip("\n").split("\n")
-        slot, _, generation, _, ref, _, depth = head.split()
-        assert int(depth) == len(frames)
-        records[int(slot), int(generation)] = (int(ref), [f.removeprefix(" => ") for f in frames])
-    return records
-
-
-class MapFormatTest(Case):
-    def setUp(self):
-        super().setUp()
-        self.text = text_records(self.run_stackmap("map", self.golden).stdout)
-        self.stat = dict(line.split(": ") for line in self.run_stackmap("stat", self.golden).stdout.splitlines())
-
-    def test_json_has_what_the_text_has(self):
-        got = json.loads(self.run_stackmap("map", "--format", "json", self.golden).stdout)
-        self.assertEqual({(s["slot"], s["gen"]): (s["ref"], s["frames"]) for s in got["stacks"]}, self.text)
-        for key in ("generation", "capacity", "entries", "successes", "fallbacks"):
-            self.assertEqual(got[key], int(self.stat[key]), key)
-
-    def test_binary_has_what_the_text_has(self):
-        path = self.dir / "x.bin"
-        self.run_stackmap("map", "--format", "bin", "-o", path, self.golden)
-        data = path.read_bytes()
-        magic, size, version, generation, capacity, entries, _, successes, fallbacks, frames, flags, _ = \
-            struct.unpack_from("<8s6I3Q2I", data)
-        self.assertEqual((magic, size, version, generation, flags), (b"STKMAPB1", 72, 1, 1, 1))
-        self.assertEqual([capacity, entries, successes, fallbacks],
-                         [int(self.stat[k]) for k in ("capacity", "entries", "successes", "fallbacks")])
-        at, addresses, names = size, {}, {}
-        for _ in range(entries):
-            slot, ref, depth, reserved = struct.unpack_from("<4I", data, at)
-            stack = struct.unpack_from(f"<{depth}Q", data, at + 16)
-            at += 16 + 8 * depth
-            self.assertEqual((ref, depth, reserved), (self.text[slot, 1][0], len(self.text[slot, 1][1]), 0))
-            addresses[slot] = stack
-            for address, name in zip(stack, self.text[slot, 1][1]):
-                self.assertEqual(names.setdefault(address, name), name)
-        self.assertEqual(at, len(data))
-        self.assertEqual(sorted((s, 1) for s in addresses), sorted(self.text))
-        self.assertEqual(sum(map(len, addresses.values())), frames)
-        # The installed header, from C.
-        done = subprocess.run([self.build / "map_binary_c", path], capture_output=True, text=True, check=True)
-        self.assertEqual({slot: tuple(int(f, 16) for f in stack) for (slot, _), (_, stack) in text_records(done.stdout).items()},
-                         addresses)
-
-    def test_generations(self):
-        self.assertEqual(text_records(self.run_stackmap("map", "--generation", "1", self.golden).stdout), self.text)
-        for kind in ("text", "bin", "json"):
-            done = self.run_stackmap("map", "--format", kind, "--generation", "2", self.golden, code=1)
-            self.assertIn("has no generation 2; it has 1", done.stderr)
-            self.assertEqual(done.stdout, "")
-        self.run_stackmap("map", "--generation", "0", self.golden, code=2)
-
-    def test_binary_is_not_written_to_a_terminal(self):
-        master, terminal = pty.openpty()
-        try:
-            done = subprocess.run([self.build / "stackmap", "map", "--format", "bin", self.golden], stdout=terminal,
-                                  stderr=subprocess.PIPE, text=True, timeout=DEADLINE, check=False)
-        finally:
-            os.close(master)
-            os.close(terminal)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("not written to a terminal", done.stderr)
 
 
 class ImportTest(Case):
@@ -248,10 +178,6 @@ CPU:1 [LOST 3 EVENTS]
         self.assertIn("stack_map:1: expected", done.stderr)
         self.assertIn("no line of it", self.run_stackmap("import", "ftrace", self.map, "-o", self.base, code=1).stderr)
         self.assertEqual(sorted(os.listdir(self.dir)), ["stack_map", "trace"])
-
-
-def folded_total(text):
-    return sum(int(line.rsplit(" ", 1)[1]) for line in text.splitlines())
 
 
 class SegmentsTest(Case):
