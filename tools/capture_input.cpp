@@ -95,15 +95,12 @@ void ProfileOptions::add_to(CLI::App& command) {
   names.add_to(command);
 }
 
-Result<int> with_profile(const Inputs& inputs, const ProfileOptions& options,
-                         const std::function<Result<void>(const Capture&, Profile&)>& work) {
-  return with_capture(inputs, options.names, [&](const Capture& capture, const LentNames* names) -> Result<void> {
-    STACKMAP_TRY_VALUE(filter, options.filter.filter(capture));
-    STACKMAP_TRY_VALUE(profile, make_profile(capture, filter, options.weight.aggregate_options(), names));
-    profile.title = capture_base(capture.name());
-    profile.losses = one_line_summary(capture.ledger());
-    return work(capture, profile);
-  });
+Result<Profile> ProfileOptions::make(const Capture& capture, const LentNames* lent) const {
+  STACKMAP_TRY_VALUE(event_filter, filter.filter(capture));
+  STACKMAP_TRY_VALUE(profile, make_profile(capture, event_filter, weight.aggregate_options(), lent));
+  profile.title = capture_base(capture.name());
+  profile.losses = one_line_summary(capture.ledger());
+  return profile;
 }
 
 }  // namespace stackmap

@@ -32,10 +32,8 @@ struct ProfileOptions {
   NameOptions names;
 
   void add_to(CLI::App& command);
+  // The profile, with its title and losses. `lent` may be null.
+  Result<Profile> make(const Capture& capture, const LentNames* lent) const;
 };
-
-// The same with the profile of the capture, its title and losses.
-Result<int> with_profile(const Inputs& inputs, const ProfileOptions& options,
-                         const std::function<Result<void>(const Capture&, Profile&)>& work);
 
 }  // namespace stackmap

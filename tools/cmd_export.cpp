@@ -21,18 +21,23 @@ struct Options {
   bool kernel_suffix = false;
 };
 
-Result<int> export_capture(const Options& options) {
-  return with_profile(options.inputs, options.profile, [&](const Capture&, const Profile& profile) -> Result<void> {
-    const FormatOptions format{options.kernel_suffix ? KernelNames::kSuffixed : KernelNames::kPlain};
-    std::vector<std::string> notes;
-    STACKMAP_TRY(write_output(options.output, [&](TextWriter& out) -> Result<void> {
-      notes = find_format(options.format)->write(profile, format, out);
-      return {};
-    }));
-    for (const std::string& note : notes) {
-      log_warning(note);
-    }
+Result<void> write_export(const Options& options, const Capture& capture, const LentNames* lent) {
+  const FormatOptions format{options.kernel_suffix ? KernelNames::kSuffixed : KernelNames::kPlain};
+  STACKMAP_TRY_VALUE(profile, options.profile.make(capture, lent));
+  std::vector<std::string> notes;
+  STACKMAP_TRY(write_output(options.output, [&](TextWriter& out) -> Result<void> {
+    notes = find_format(options.format)->write(profile, format, out);
     return {};
+  }));
+  for (const std::string& note : notes) {
+    log_warning(note);
+  }
+  return {};
+}
+
+Result<int> export_capture(const Options& options) {
+  return with_capture(options.inputs, options.profile.names, [&](const Capture& capture, const LentNames* lent) {
+    return write_export(options, capture, lent);
   });
 }
 

@@ -24,11 +24,20 @@ struct Options {
   bool icicle = false;
 };
 
-Result<void> write_flame(const Options& options, const Capture& capture, Profile& profile) {
+Result<OutputFile> choose_output(const Options& options, const Capture& capture) {
   OutputFile output = options.output;
   if (output.path.empty() && ::isatty(STDOUT_FILENO) != 0) {
     output.path = capture_base(capture.name()) + ".svg";
   }
+  if (!output.is_stdout() && !output.force) {
+    STACKMAP_TRY(refuse_existing(output.path));
+  }
+  return output;
+}
+
+Result<void> write_flame(const Options& options, const Capture& capture, const LentNames* lent) {
+  STACKMAP_TRY_VALUE(output, choose_output(options, capture));
+  STACKMAP_TRY_VALUE(profile, options.profile.make(capture, lent));
   if (!options.title.empty()) {
     profile.title = options.title;
   }
@@ -49,11 +58,9 @@ Result<void> write_flame(const Options& options, const Capture& capture, Profile
 }
 
 Result<int> flame(const Options& options) {
-  if (!options.output.is_stdout() && !options.output.force) {
-    STACKMAP_TRY(refuse_existing(options.output.path));
-  }
-  return with_profile(options.inputs, options.profile,
-                      [&](const Capture& capture, Profile& profile) { return write_flame(options, capture, profile); });
+  return with_capture(options.inputs, options.profile.names, [&](const Capture& capture, const LentNames* lent) {
+    return write_flame(options, capture, lent);
+  });
 }
 
 }  // namespace

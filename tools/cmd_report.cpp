@@ -23,20 +23,25 @@ struct Options {
   bool no_losses = false;
 };
 
-Result<int> report(const Options& options) {
+Result<void> write_report(const Options& options, const Capture& capture, const LentNames* lent) {
   TableOptions table = options.table;
   table.stacks = !options.only_functions;
   table.functions = !options.only_stacks;
   table.order = options.by_total ? FunctionOrder::kTotal : FunctionOrder::kSelf;
-  return with_profile(options.inputs, options.profile, [&](const Capture& capture, const Profile& profile) {
-    return write_stdout([&](TextWriter& out) -> Result<void> {
-      write_table(profile, table, out);
-      if (!options.no_losses) {
-        out.write("\n");
-        write_losses(capture.ledger(), out);
-      }
-      return {};
-    });
+  STACKMAP_TRY_VALUE(profile, options.profile.make(capture, lent));
+  return write_stdout([&](TextWriter& out) -> Result<void> {
+    write_table(profile, table, out);
+    if (!options.no_losses) {
+      out.write("\n");
+      write_losses(capture.ledger(), out);
+    }
+    return {};
+  });
+}
+
+Result<int> report(const Options& options) {
+  return with_capture(options.inputs, options.profile.names, [&](const Capture& capture, const LentNames* lent) {
+    return write_report(options, capture, lent);
   });
 }
 
