@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <utility>
 
 #include "base/text.h"
 #include "profile/frame_tree.h"
@@ -52,26 +53,16 @@ text { font: 12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, "Liberation
 )";
 
 std::string xml(std::string_view text) {
+  using Entity = std::pair<char, std::string_view>;
+  static constexpr Entity kEntities[] = {
+      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
   std::string out;
   for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
+    const auto* const entity = std::ranges::find(kEntities, c, &Entity::first);
+    if (entity != std::end(kEntities)) {
+      out += entity->second;
+    } else {
+      out += c;
     }
   }
   return out;
