@@ -40,51 +40,6 @@ int any_event(void *ctx)
 	return PASS_ON;
 }
 
-/* The id of the template that the state's sample is made from; 0: none is published. */
-__noinline __u32 cache_find(struct program_state *state)
-{
-	__u32 generation = cache_generation, place, way;
-	__u64 hash;
-
-	if (!cached || !generation || !state)
-		return 0;
-	hash = stackmap_cache_hash(&state->key, state->string, state->frames);
-	place = hash & cache_mask;
-	for (way = 0; way < 2; way++) {
-		struct stackmap_cache_entry *entry = bpf_map_lookup_elem(&cache, &place);
-		__u32 id = 0;
-
-		if (entry)
-			id = stackmap_cache_match(entry, generation, hash, &state->key,
-						  state->string, state->frames, &state->fence);
-		if (id)
-			return id;
-		place ^= 1;
-	}
-	return 0;
-}
-
-/* Counts the events of a batch that the ring did not take, by their programs. */
-__noinline int batch_count_lost(__u64 number, __u64 full)
-{
-	__u32 i, index;
-
-	for (i = 0; i < STATES_MAX && i < states; i++) {
-		struct program_state *state;
-
-		index = i;
-		state = state_of(index);
-		if (!state || state->batch != number)
-			continue;
-		state->counters.batched -= state->batch_events;
-		if (full)
-			state->counters.batch_full += state->batch_events;
-		else
-			state->counters.batch_error += state->batch_events;
-	}
-	return 0;
-}
-
 /*
  * Run by user space on each CPU in turn, to send what its batch holds. Returns 1 if a program that
  * it interrupts is using the batch. Otherwise no program of this CPU is between looking up a

@@ -27,7 +27,7 @@ struct program_state {
 	__u64 fence; /* STACKMAP_FENCE() */
 	__u32 batch_events;
 	__u32 busy;
-	__u32 reserved;
+	__u32 found;	   /* what cache_find() last gave */
 	__u32 string_size; /* bytes of `string`, a multiple of 8 */
 	struct stackmap_cache_key key;
 	/* NUL-terminated, and zero from there to the end of its last word. */
