@@ -77,6 +77,11 @@ struct stackmap_record_header {
 };
 
 /*
+ * Fields that differ from event to event come first in a kind's, and X_DYNAMIC says how many bytes
+ * of them there are: what an entry of a batch (stackmap_cache.h) carries.
+ */
+
+/*
  * KMALLOC, KMALLOC_NODE, KMEM_CACHE_ALLOC, KMEM_CACHE_ALLOC_NODE (string: the cache's name, where
  * the kernel gives it)
  */
@@ -87,11 +92,13 @@ struct stackmap_alloc_fields {
 	__u32 gfp_flags;
 	__s32 node; /* -1: any, or the kernel does not say */
 };
+#define STACKMAP_ALLOC_DYNAMIC 8
 
 /* KFREE, KMEM_CACHE_FREE (string: the cache's name, where the kernel gives it) */
 struct stackmap_free_fields {
 	__u64 pointer;
 };
+#define STACKMAP_FREE_DYNAMIC 8
 
 /* MM_PAGE_ALLOC, MM_PAGE_FREE (gfp_flags and migratetype are 0) */
 struct stackmap_page_fields {
@@ -101,6 +108,7 @@ struct stackmap_page_fields {
 	__u32 gfp_flags;
 	__u32 reserved;
 };
+#define STACKMAP_PAGE_DYNAMIC 8
 
 /* SCHED_SWITCH: the header's thread is the one that is switched out */
 struct stackmap_switch_fields {
@@ -110,6 +118,7 @@ struct stackmap_switch_fields {
 	__s32 prev_prio;
 	__s32 next_prio;
 };
+#define STACKMAP_SWITCH_DYNAMIC 8
 
 /* SCHED_WAKING, SCHED_WAKEUP, SCHED_WAKEUP_NEW */
 struct stackmap_wakeup_fields {
@@ -118,6 +127,7 @@ struct stackmap_wakeup_fields {
 	__s32 prio;
 	__u32 reserved;
 };
+#define STACKMAP_WAKEUP_DYNAMIC 8
 
 /* SCHED_PROCESS_FORK, SCHED_PROCESS_EXEC (string: the file), SCHED_PROCESS_EXIT, TASK_RENAME */
 struct stackmap_task_fields {
@@ -134,6 +144,7 @@ struct stackmap_any_fields {
 	__u32 event; /* from STACKMAP_FIRST_ANY */
 	__u32 reserved;
 };
+#define STACKMAP_ANY_DYNAMIC 0
 
 /*
  * What is recorded now. User space sets it once all programs are attached, and back before it

@@ -27,7 +27,7 @@ Result<int> list(const std::string& pattern) {
       }
       ++shown;
       const KindInfo* kind = find_kind(tracepoint.category, tracepoint.name);
-      const bool fields = kind != nullptr && kind->event;
+      const bool fields = kind != nullptr && kind->can_be_asked_for();
       out.write(fmt::format("{}{}\n", tracepoint.full_name(), fields ? "  (with its fields)" : ""));
     }
     return {};

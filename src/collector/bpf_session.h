@@ -62,7 +62,7 @@ class BpfSession {
   Result<void> size_maps();
   Result<void> attach_tracepoint(const TraceFs& tracefs, const Tracepoint& tracepoint, bpf_program* program,
                                  uint64_t cookie);
-  bool selected(SampleKind kind) const;
+  bool selected(KnownEvent kind) const;
   bpf_program* program_of(const KindInfo& kind) const;
   Result<std::vector<ProgramCounters>> read_counters(uint32_t index) const;  // by CPU
   Result<ProgramCounters> sum_counters(uint32_t index) const;

@@ -38,7 +38,7 @@ class Selector {
 
   Result<void> add_one(const Tracepoint& tracepoint) {
     const KindInfo* kind = find_kind(tracepoint.category, tracepoint.name);
-    if (kind != nullptr && kind->event) {
+    if (kind != nullptr && kind->can_be_asked_for()) {
       if (std::find(selection_.kinds.begin(), selection_.kinds.end(), kind->kind) == selection_.kinds.end()) {
         selection_.kinds.push_back(kind->kind);
       }
@@ -55,12 +55,12 @@ class Selector {
 
   Result<void> add_group(std::string_view group) {
     for (const KindInfo& kind : kinds()) {
-      if (kind.category != group || !kind.event) {
+      if (kind.category != group || !kind.can_be_asked_for()) {
         continue;
       }
       if (has(kind.category, kind.name)) {
         STACKMAP_TRY(add_one({std::string(kind.category), std::string(kind.name)}));
-      } else if (!kind.older_kernels_only) {
+      } else if (kind.use != KindUse::kOlderEvent) {
         selection_.missing.push_back(fmt::format("{}:{}", kind.category, kind.name));
       }
     }

@@ -12,7 +12,7 @@
 namespace stackmap {
 
 struct EventSelection {
-  std::vector<SampleKind> kinds;     // with programs, and fields, of their own
+  std::vector<KnownEvent> kinds;     // with programs, and fields, of their own
   std::vector<Tracepoint> any;       // any other ones, for their count and stack
   std::vector<std::string> missing;  // of the groups: events that this kernel lacks
 };

@@ -170,7 +170,7 @@ Result<void> Recording::open_recorder() {
     STACKMAP_TRY_VALUE(trigger, Trigger::parse(text, types_));
     const bool known = trigger.event_type() < kFirstFreeEventType;
     if (trigger.on() == Trigger::On::kEvent && known &&
-        std::ranges::find(options_.events.kinds, static_cast<SampleKind>(trigger.event_type())) ==
+        std::ranges::find(options_.events.kinds, static_cast<KnownEvent>(trigger.event_type())) ==
             options_.events.kinds.end()) {
       return make_error(ErrorKind::kUsage, "trigger '" + text + "': that event is not recorded", "name it with -e too");
     }

@@ -22,7 +22,7 @@
 
 namespace stackmap {
 
-class RecorderLane final : private BatchEvents {
+class RecorderLane {
  public:
   struct Options {
     std::vector<std::string> any_events;  // these four as in Recorder::Options
@@ -54,10 +54,11 @@ class RecorderLane final : private BatchEvents {
   std::optional<Fired> take_fired() { return std::exchange(fired_, std::nullopt); }
 
  private:
-  const SampleTemplate* find_template(uint32_t id) override;
-  void on_event(const BatchEvent& event, const SampleTemplate& from) override;
-  void on_reject(Reject reason, uint64_t events) override;
+  struct BatchSink;  // what decode_batch() tells
 
+  void take_batch(std::span<const std::byte> bytes, uint32_t cpu);
+  void take_batched(const BatchEvent& batched, const CachedTemplate& from);
+  void reject(Reject reason, uint64_t events) { counters_.rejects[static_cast<size_t>(reason)] += events; }
   void follow_epochs();
   void take_task(const Sample& sample);
   StackRef take_stack(const RawStack& stack);
@@ -68,7 +69,7 @@ class RecorderLane final : private BatchEvents {
   StackMap::Session& session();
   uint64_t string_id(std::string_view text);
   uint64_t string_id(const CachedTemplate& from);
-  RecorderCounters::PerEvent* event_counters(SampleKind kind, uint32_t any_event);
+  RecorderCounters::PerEvent* event_counters(const Sample& sample);
 
   Options options_;
   StackMap& map_;

@@ -13,7 +13,7 @@ namespace {
 std::vector<Tracepoint> kernel(bool old_node_forms) {
   std::vector<Tracepoint> all = {{"irq", "irq_handler_entry"}, {"irq", "irq_handler_exit"}, {"task", "task_rename"}};
   for (const KindInfo& kind : kinds()) {
-    if (kind.event && (old_node_forms || !kind.older_kernels_only)) {
+    if (kind.can_be_asked_for() && (old_node_forms || kind.use != KindUse::kOlderEvent)) {
       all.push_back({std::string(kind.category), std::string(kind.name)});
     }
   }
@@ -21,8 +21,9 @@ std::vector<Tracepoint> kernel(bool old_node_forms) {
 }
 
 size_t count(const EventSelection& selection, std::string_view category) {
-  return static_cast<size_t>(std::count_if(selection.kinds.begin(), selection.kinds.end(),
-                                           [&](SampleKind k) { return find_kind(k)->category == category; }));
+  return static_cast<size_t>(std::count_if(selection.kinds.begin(), selection.kinds.end(), [&](KnownEvent kind) {
+    return std::ranges::find(kinds(), kind, &KindInfo::kind)->category == category;
+  }));
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ struct Chain {
       batch->thread(sample.tid, sample.tgid);
       thread = sample.tid;
     }
-    std::vector<uint64_t> words(field_words(sample.kind).dynamic);
+    std::vector<uint64_t> words(record_layout(sample.kind).dynamic_words());
     if (!words.empty()) {
       std::memcpy(words.data(), bytes.data() + sizeof(stackmap_record_header), words.size() * 8);
     }

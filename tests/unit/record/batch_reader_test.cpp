@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "record/batch_reader.h"
+
 #include <map>
 #include <random>
 
@@ -19,9 +21,9 @@ constexpr uint32_t kSwitch = 9;
 constexpr uint32_t kAnyTracepoint = 10;
 
 // The templates of a few records, by ids of the test's choice; keeps what it is told.
-struct Listener final : BatchEvents {
+struct Listener {
   struct Seen {
-    SampleKind kind;
+    KnownEvent kind;
     uint64_t time_ns;
     uint32_t tid;
     uint32_t tgid;
@@ -54,11 +56,11 @@ struct Listener final : BatchEvents {
     templates[id] = *made;
   }
 
-  const SampleTemplate* find_template(uint32_t id) override {
+  const SampleTemplate* find(uint32_t id) const {
     const auto found = templates.find(id);
     return found == templates.end() ? nullptr : &found->second;
   }
-  void on_event(const BatchEvent& event, const SampleTemplate& from) override {
+  void on_event(const BatchEvent& event, const SampleTemplate& from) {
     const Sample sample = RecordDecoder::sample_of(event, from);
     check_short_way(event, from, sample);
     events.push_back(seen(sample));
@@ -68,10 +70,12 @@ struct Listener final : BatchEvents {
     BatchEvent without = event;
     without.word = 0;
     auto fields = RecordDecoder::sample_of(without, from).fields;
-    REQUIRE(set_dynamic_fields(from.kind(), event.word, fields) == sample.subject_tid);
+    const RecordLayout& layout = record_layout(from.kind());
+    layout.read_dynamic(event.word, fields);
     REQUIRE(fields == sample.fields);
+    REQUIRE(layout.subject(fields) == sample.subject_tid);
   }
-  void on_reject(Reject reason, uint64_t count) override { rejects[reason] += count; }
+  void on_reject(Reject reason, uint64_t count) { rejects[reason] += count; }
 
   static Seen seen(const Sample& s) {
     return {s.kind,
@@ -84,7 +88,10 @@ struct Listener final : BatchEvents {
             s.subject_tid,
             s.any_event};
   }
-  void take(const std::string& bytes, uint32_t cpu = 0) { decoder.decode_batch(bytes_of(bytes), cpu, *this); }
+  void take(const std::string& bytes) {
+    decode_batch(
+        bytes_of(bytes), 0, [this](uint32_t id) { return find(id); }, *this);
+  }
 
   RecordDecoder decoder;
   std::map<uint32_t, SampleTemplate> templates;
@@ -104,7 +111,7 @@ BatchBuilder good_batch() {
 
 TEST_CASE("an event of a batch is what its record would have been") {
   Listener listener;
-  REQUIRE(RecordDecoder::is_batch(bytes_of(good_batch().bytes())));
+  REQUIRE(is_batch(bytes_of(good_batch().bytes())));
   listener.take(good_batch().bytes() + std::string(4, '\xee'));  // perf's padding
   const std::vector<std::string> records = {
       RecordBuilder(STACKMAP_KMEM_CACHE_ALLOC)
@@ -127,7 +134,7 @@ TEST_CASE("an event of a batch is what its record would have been") {
   std::vector<Listener::Seen> expected;
   for (const std::string& record : records) {
     Sample sample;
-    REQUIRE_FALSE(RecordDecoder::is_batch(bytes_of(record)));
+    REQUIRE_FALSE(is_batch(bytes_of(record)));
     REQUIRE_FALSE(listener.decoder.decode(bytes_of(record), 0, sample));
     expected.push_back(Listener::seen(sample));
   }
@@ -181,11 +188,10 @@ TEST_CASE("the words of an event of any kind are where its record would have had
     SampleTemplate from;
     from.shape = stackmap_cache_shape(kind, 0, 0);
     from.fields = {random(), random()};
-    const FieldWords words = field_words(from.kind());
+    const RecordLayout& layout = record_layout(from.kind());
     BatchEvent event;
-    REQUIRE(words.dynamic <= 1);
-    event.word = words.dynamic != 0 ? random() : 0;
-    if (words.dynamic + words.fixed != 0) {
+    if (layout.is_cached()) {
+      event.word = layout.dynamic_words() != 0 ? random() : 0;
       Listener::check_short_way(event, from, RecordDecoder::sample_of(event, from));
     }
   }
