@@ -53,13 +53,9 @@ Ledger make_ledger(const std::vector<KernelEventCounters>& kernel, const Recorde
     const std::string prefix = "event." + event.event + ".";
     const ProgramCounters& c = event.counters;
     ledger.set(prefix + "hits", c.total() + event.recursion_misses);
-    ledger.set(prefix + "filtered", c.filtered);
-    ledger.set(prefix + "sent", c.sent);
-    ledger.set(prefix + "batched", c.batched);
-    ledger.set(prefix + "ring_full", c.ring_full);
-    ledger.set(prefix + "output_error", c.output_error);
-    ledger.set(prefix + "scratch_busy", c.scratch_busy);
-    ledger.set(prefix + "throttled", c.throttled);
+    for (const ProgramCounterInfo& info : program_counters()) {
+      ledger.set(prefix + std::string(info.name), c.*info.member);
+    }
     ledger.set(prefix + "recursion_misses", event.recursion_misses);
   }
   for (const auto& [name, event] : recorder.events) {
