@@ -127,7 +127,10 @@ static __always_inline void sample_end(void *ctx, struct program_state *state, _
 	sample_send(ctx, state, fields_size, stack > 0 ? stack : 0);
 }
 
-/* The same for a program that may not use the cache, since it can be interrupted by others. */
+/*
+ * The same for a program that may not use the cache, since it can be interrupted by others, or
+ * whose fields do not fit in a batch.
+ */
 static __always_inline void sample_end_raw(void *ctx, struct program_state *state,
 					   __u32 fields_size)
 {

@@ -44,6 +44,7 @@ enum stackmap_kind {
 	STACKMAP_KMALLOC_NODE = 14,
 	STACKMAP_KMEM_CACHE_ALLOC_NODE = 15,
 	STACKMAP_TASK_RENAME = 16, /* for the task table only */
+	STACKMAP_ANY_FIELDS = 29,  /* as ANY, with some of the tracepoint's own fields */
 	STACKMAP_BATCH = 30,	   /* many events in one record: stackmap_cache.h */
 	/*
 	 * Any other tracepoint: kind is STACKMAP_ANY, its own number is in the fields, and its
@@ -57,7 +58,14 @@ enum {
 	STACKMAP_RECORD_VERSION = 3, /* +1 when a record of an old reader would be misread */
 	STACKMAP_COMM_SIZE = 16,     /* TASK_COMM_LEN of the kernel */
 	STACKMAP_STRING_SIZE = 64,   /* the longest string, NUL included; longer ones are cut */
-	STACKMAP_MAX_FRAMES = 1023,  /* so that a stack's size fits the header's field */
+	STACKMAP_ANY_MAX = 512,	     /* tracepoints without a program of their own, in a session */
+	/*
+	 * Where a tracepoint's own record has a field, in an element of `any_places`: its offset
+	 * below this bit, and from it on its size, 8 bytes at most; 0: there is no field.
+	 */
+	STACKMAP_PLACE_SIZE_SHIFT = 16,
+	STACKMAP_ANY_WORDS = 4,	    /* and fields that one of them keeps */
+	STACKMAP_MAX_FRAMES = 1023, /* so that a stack's size fits the header's field */
 	/*
 	 * In kernel_stack: this record is for the task table alone; the event was not asked for, or
 	 * was filtered. Otherwise a negative size is -errno of the stack walk.
@@ -147,6 +155,15 @@ struct stackmap_any_fields {
 #define STACKMAP_ANY_DYNAMIC 0
 
 /*
+ * ANY_FIELDS: the fields that user space has put in the programs' `any_places`, each in the first
+ * bytes of its word; the rest is 0.
+ */
+struct stackmap_any_words {
+	struct stackmap_any_fields any;
+	__u64 words[STACKMAP_ANY_WORDS];
+};
+
+/*
  * What is recorded now. User space sets it once all programs are attached, and back before it
  * detaches them: attaching takes long enough for a busy CPU's ring to overflow.
  */
@@ -189,6 +206,7 @@ STACKMAP_ASSERT(sizeof(struct stackmap_switch_fields) == 16, "switch fields");
 STACKMAP_ASSERT(sizeof(struct stackmap_wakeup_fields) == 16, "wakeup fields");
 STACKMAP_ASSERT(sizeof(struct stackmap_task_fields) == 32, "task fields");
 STACKMAP_ASSERT(sizeof(struct stackmap_any_fields) == 8, "any fields");
+STACKMAP_ASSERT(sizeof(struct stackmap_any_words) == 40, "any words");
 STACKMAP_ASSERT(sizeof(struct stackmap_counters) == 72, "counters");
 STACKMAP_ASSERT(STACKMAP_MAX_FRAMES * 8 <= 32767, "a stack's size fits the header");
 

@@ -10,6 +10,7 @@
 #include "exit_code.h"
 #include "output.h"
 #include "record/kinds.h"
+#include "record/trace_kinds.h"
 
 namespace stackmap {
 
@@ -27,7 +28,8 @@ Result<int> list(const std::string& pattern) {
       }
       ++shown;
       const KindInfo* kind = find_kind(tracepoint.category, tracepoint.name);
-      const bool fields = kind != nullptr && kind->can_be_asked_for();
+      const bool fields = (kind != nullptr && kind->can_be_asked_for()) ||
+                          find_trace_kind(tracepoint.category, tracepoint.name) != nullptr;
       out.write(fmt::format("{}{}\n", tracepoint.full_name(), fields ? "  (with its fields)" : ""));
     }
     return {};

@@ -11,6 +11,7 @@
 #include "collector/event_selection.h"
 #include "collector/tracefs.h"
 #include "options.h"
+#include "record/trace_kinds.h"
 #include "session/control_socket.h"
 #include "store/flight_recorder.h"
 
@@ -124,6 +125,23 @@ std::string command_line_of(const RecordOptions& options) {
   return join(words);
 }
 
+// Where this kernel has the fields of the events that have no program of their own.
+Result<void> find_fields(const TraceFs& tracefs, EventSelection& selection) {
+  for (AnyEvent& event : selection.any) {
+    const TraceKind* const kind = find_trace_kind(event.category, event.name);
+    if (kind == nullptr) {
+      continue;
+    }
+    STACKMAP_TRY_VALUE(format, tracefs.format(event.category, event.name));
+    KeptFields kept = keep_fields(*kind, format);
+    for (const std::string& missing : kept.missing) {
+      log_note("this kernel's " + event.full_name() + " has no field " + missing + "; going on without it");
+    }
+    event.fields = std::move(kept.fields);
+  }
+  return {};
+}
+
 }  // namespace
 
 bool makes_several(const RecordOptions& options) {
@@ -156,6 +174,7 @@ Result<CollectorOptions> collector_options(const RecordOptions& options) {
   for (const std::string& missing : selection.missing) {
     log_note("this kernel has no event " + missing + "; going on without it");
   }
+  STACKMAP_TRY(find_fields(tracefs, selection));
   STACKMAP_TRY(add_store(options, collector));
   collector.events = std::move(selection);
   collector.processes = std::move(processes);

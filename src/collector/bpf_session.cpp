@@ -108,6 +108,12 @@ Result<void> BpfSession::open() {
   for (const KnownEvent kind : options_.events.kinds) {
     skeleton_->rodata->selected[kind] = true;
   }
+  for (size_t i = 0; i < options_.events.any.size(); ++i) {
+    const std::vector<AnyField>& fields = options_.events.any[i].fields;
+    for (size_t n = 0; n < fields.size(); ++n) {
+      skeleton_->rodata->any_places[i][n] = fields[n].place();
+    }
+  }
   for (const KindInfo& kind : kinds()) {
     (void)bpf_program__set_autoload(program_of(kind), kind.feeds_task_table() || selected(kind.kind));
   }

@@ -42,13 +42,13 @@ class Selector {
       if (std::find(selection_.kinds.begin(), selection_.kinds.end(), kind->kind) == selection_.kinds.end()) {
         selection_.kinds.push_back(kind->kind);
       }
-    } else if (std::find(selection_.any.begin(), selection_.any.end(), tracepoint) == selection_.any.end()) {
+    } else if (std::ranges::none_of(selection_.any, [&](const Tracepoint& other) { return other == tracepoint; })) {
       if (selection_.any.size() == kMaxAnyEvents) {
         return make_error(ErrorKind::kUsage,
                           fmt::format("more than {} tracepoints without fields of their own", kMaxAnyEvents),
                           "name fewer with -e");
       }
-      selection_.any.push_back(tracepoint);
+      selection_.any.push_back({tracepoint, {}});
     }
     return {};
   }

@@ -162,9 +162,7 @@ Result<void> Recording::open_recorder() {
   info_.ring_bytes = options_.ring_bytes;
 
   Recorder::Options recorder_options;
-  for (const Tracepoint& tracepoint : options_.events.any) {
-    recorder_options.any_events.push_back(tracepoint.full_name());
-  }
+  recorder_options.any_events = options_.events.any;
   types_ = Recorder::event_types(recorder_options.any_events);
   for (const std::string& text : options_.triggers) {
     STACKMAP_TRY_VALUE(trigger, Trigger::parse(text, types_));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "bpf/stackmap_record.h"
+#include "record/tracepoint.h"
 
 namespace stackmap {
 
@@ -91,6 +92,9 @@ constexpr KindInfo kKinds[] = {
 
 static_assert(static_cast<int>(kBatch) == STACKMAP_BATCH);
 static_assert(static_cast<int>(kAnyEvent) == STACKMAP_ANY);
+static_assert(static_cast<int>(kAnyEventFields) == STACKMAP_ANY_FIELDS);
+static_assert(kMaxAnyFields == STACKMAP_ANY_WORDS && kAnyFieldsOffset == offsetof(stackmap_any_words, words));
+static_assert(kMaxAnyEvents == STACKMAP_ANY_MAX);
 static_assert(static_cast<int>(RecordPhase::kNothing) == STACKMAP_NOTHING);
 static_assert(static_cast<int>(RecordPhase::kTasks) == STACKMAP_TASKS);
 static_assert(static_cast<int>(RecordPhase::kEvents) == STACKMAP_EVENTS);
@@ -105,6 +109,7 @@ constexpr std::array<RecordLayout, kFirstAnyEvent> make_layouts() {
     all[kind.kind] = kind.layout;
   }
   all[kAnyEvent] = {sizeof(stackmap_any_fields), STACKMAP_ANY_DYNAMIC, {}};
+  all[kAnyEventFields] = {sizeof(stackmap_any_words), RecordLayout::kNotCached, {}};  // which ones, the event says
   return all;
 }
 

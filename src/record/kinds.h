@@ -24,8 +24,10 @@ enum class RecordPhase : uint32_t {
 
 // A tracepoint of a session that has no program of its own has a number, from here on.
 inline constexpr uint32_t kFirstAnyEvent = 32;
-// How many there can be in a session.
-inline constexpr uint32_t kMaxAnyEventCount = 512;
+// The fields that it keeps (record/trace_kinds.h): how many at most, and where they begin in its record's fields, a
+// word each.
+inline constexpr size_t kMaxAnyFields = 4;
+inline constexpr size_t kAnyFieldsOffset = 8;
 // Bytes of the longest string of a sample, its NUL not counted. One of that length may have been cut.
 inline constexpr uint32_t kMaxSampleString = 63;
 // Frames of the deepest stack that a sample can hold.

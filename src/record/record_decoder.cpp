@@ -43,6 +43,12 @@ std::string_view reject_name(Reject reason) {
   return "?";
 }
 
+RecordDecoder::RecordDecoder(const std::vector<AnyEvent>& any) {
+  for (const AnyEvent& event : any) {
+    any_layouts_.push_back(event.layout());
+  }
+}
+
 std::optional<Reject> RecordDecoder::decode_fields(std::span<const std::byte> fields, const RecordLayout& layout,
                                                    Sample& sample) {
   layout.read(fields.data(), sample.fields);
@@ -53,11 +59,26 @@ std::optional<Reject> RecordDecoder::decode_fields(std::span<const std::byte> fi
   if (is_of_task(sample.kind)) {
     sample.task = task_of(fields);
   }
-  if (sample.kind == kAnyEvent) {
+  if (sample.kind == kAnyEvent || sample.kind == kAnyEventFields) {
     sample.any_event = load_unaligned<stackmap_any_fields>(fields).event;
     if (sample.any_event < kFirstAnyEvent) {
       return Reject::kUnknownKind;
     }
+  }
+  return std::nullopt;
+}
+
+// The tracepoint's own fields, which it has or has not.
+std::optional<Reject> RecordDecoder::decode_any(std::span<const std::byte> fields, Sample& sample) const {
+  const size_t index = sample.any_event - kFirstAnyEvent;
+  const RecordLayout layout = index < any_layouts_.size() ? any_layouts_[index] : RecordLayout();
+  if ((layout.field_count() != 0) != (sample.kind == kAnyEventFields)) {
+    return Reject::kUnknownKind;
+  }
+  if (layout.field_count() != 0) {
+    layout.read(fields.data(), sample.fields);
+    sample.field_count = static_cast<uint8_t>(layout.field_count());
+    sample.subject_tid = layout.subject(sample.fields);
   }
   return std::nullopt;
 }
@@ -125,6 +146,11 @@ std::optional<Reject> RecordDecoder::decode(std::span<const std::byte> bytes, ui
   auto rest = bytes.subspan(sizeof(header), header.size - sizeof(header));
   if (const auto reject = decode_fields(rest.first(field_bytes), layout, sample)) {
     return reject;
+  }
+  if (sample.any_event != 0) {
+    if (const auto reject = decode_any(rest.first(field_bytes), sample)) {
+      return reject;
+    }
   }
   rest = rest.subspan(field_bytes);
   sample.kernel_stack = take_stack(rest, kernel_size, kernel_frames_);

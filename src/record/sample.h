@@ -36,7 +36,7 @@ struct Sample {
   uint32_t subject_tid = 0;  // sched_switch: who runs next; wake-ups: who is woken; else 0
   uint32_t any_event = 0;    // which, from kFirstAnyEvent, of the tracepoints without a program of their own; else 0
   RawStack kernel_stack;
-  RawStack user_stack;
+  RawStack user_stack;  // no program sends one yet; the record has its place, so that one can
 
   // As many as the event's type has, in its order (capture/event.h). Signed ones are sign-extended. The place of one
   // that is a string holds 0: it is `string`.

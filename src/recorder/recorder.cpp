@@ -6,12 +6,14 @@
 
 namespace stackmap {
 
-std::vector<EventType> Recorder::event_types(const std::vector<std::string>& any_events) {
+std::vector<EventType> Recorder::event_types(const std::vector<AnyEvent>& any_events) {
   std::vector<EventType> types = known_event_types();
   uint16_t id = kFirstFreeEventType;
-  for (const std::string& name : any_events) {
-    const size_t colon = name.find(':');
-    types.push_back({id++, name.substr(0, colon), name.substr(colon + 1), {}});
+  for (const AnyEvent& event : any_events) {
+    EventType& type = types.emplace_back(EventType{id++, event.category, event.name, {}});
+    for (const AnyField& field : event.fields) {
+      type.fields.push_back(field.type);
+    }
   }
   return types;
 }

@@ -32,8 +32,8 @@ namespace stackmap {
 class Recorder {
  public:
   struct Options {
-    // The tracepoints without a program of their own: number kFirstAnyEvent + i is any_events[i] ("category:name").
-    std::vector<std::string> any_events;
+    // The tracepoints without a program of their own: number kFirstAnyEvent + i is any_events[i].
+    std::vector<AnyEvent> any_events;
     // Frames that were asked for: a stack of as many may have had more.
     uint32_t frames_asked = 127;
     // Who names the frames; null: nobody, the capture holds addresses alone.
@@ -52,7 +52,7 @@ class Recorder {
   Recorder(Options options, StackMap& map, CaptureWriter& writer);
 
   // The event types of a capture with these tracepoints: the known ones, and any_events from kFirstFreeEventType.
-  static std::vector<EventType> event_types(const std::vector<std::string>& any_events);
+  static std::vector<EventType> event_types(const std::vector<AnyEvent>& any_events);
 
   size_t lanes() const { return lanes_.size(); }
   RecorderLane& lane(size_t number) { return *lanes_[number]; }

@@ -38,13 +38,14 @@ RecorderLane::RecorderLane(Options options, StackMap& map, RecorderTables& table
     : options_(std::move(options)),
       map_(map),
       tables_(tables),
+      decoder_(options_.any_events),
       trimmer_(tables.namer()),
       known_counters_(kFirstAnyEvent) {
   for (const KindInfo& kind : kinds()) {
     known_counters_[kind.kind] = &counters_.events[std::string(kind.category) + ":" + std::string(kind.name)];
   }
-  for (const std::string& name : options_.any_events) {
-    any_counters_.push_back(&counters_.events[name]);
+  for (const AnyEvent& event : options_.any_events) {
+    any_counters_.push_back(&counters_.events[event.full_name()]);
   }
 }
 

@@ -25,7 +25,7 @@ namespace stackmap {
 class RecorderLane {
  public:
   struct Options {
-    std::vector<std::string> any_events;  // these four as in Recorder::Options
+    std::vector<AnyEvent> any_events;  // these four as in Recorder::Options
     uint32_t frames_asked = 127;
     std::vector<Trigger> triggers;
     CookieCache* cache = nullptr;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <span>
+#include <vector>
 
 #include "fuzz/allocation_bound.h"
 #include "record/batch_reader.h"
@@ -62,8 +63,12 @@ struct Batch {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  // Two tracepoints without a program of their own, the second with fields.
+  static const std::vector<AnyEvent> any = {
+      {{"irq", "one"}, {}},
+      {{"irq", "two"}, {{{"a", FieldFormat::kTid}, 8, 4, true}, {{"b", FieldFormat::kUnsigned}, 12, 1, false}}}};
+  RecordDecoder decoder(any);
   const stackmap_test::AllocationBound bound(RecordDecoder::kMemoryFactor * size);
-  RecordDecoder decoder;
   Sample sample;
   const auto bytes = std::as_bytes(std::span(data, size));
   Batch batch;

@@ -31,7 +31,7 @@ struct Chain {
   explicit Chain(bool cached = true, uint32_t frames_asked = 127) {
     map = std::move(StackMap::create({})).value();
     Recorder::Options options;
-    options.any_events = {"irq:one"};
+    options.any_events.push_back(AnyEvent{{"irq", "one"}, {}});
     options.frames_asked = frames_asked;
     options.cache = cached ? &cache : nullptr;
     writer = std::move(CaptureWriter::create(std::make_unique<FaultyFile>(disk), {},
