@@ -64,7 +64,8 @@ class RecordLayout {
     sound = sound && (!is_cached() || (dynamic_bytes_ % 8 == 0 && dynamic_words() <= 1 && fixed_words() <= 2));
     for (size_t i = 0; i < count_; ++i) {
       const size_t end = size_t{fields_[i].offset} + fields_[i].size;
-      sound = sound && end <= bytes_ && (!is_cached() || fields_[i].offset >= dynamic_bytes_ || end <= dynamic_bytes_);
+      sound = sound && end <= bytes_ && fields_[i].offset % 8U + fields_[i].size <= 8U;
+      sound = sound && (!is_cached() || fields_[i].offset >= dynamic_bytes_ || end <= dynamic_bytes_);
     }
     return sound;
   }
@@ -82,19 +83,20 @@ class RecordLayout {
 
   // Takes the fields from a record's; the string's is 0. `from` has bytes().
   void read(const std::byte* from, std::array<uint64_t, kMaxFields>& fields) const {
-    std::array<std::byte, kMaxBytes + 8> padded{};
-    std::memcpy(padded.data(), from, bytes_);
     for (size_t i = 0; i < count_; ++i) {
       uint64_t word = 0;
-      std::memcpy(&word, padded.data() + fields_[i].offset, sizeof(word));
+      std::memcpy(&word, from + (fields_[i].offset & ~size_t{7}), sizeof(word));
       fields[i] = value(word, fields_[i]);
+    }
+    if (string_field_ >= 0) {
+      fields[static_cast<size_t>(string_field_)] = 0;
     }
   }
   // Takes those that the word of a batch's entry has.
   void read_dynamic(uint64_t word, std::array<uint64_t, kMaxFields>& fields) const {
     for (size_t i = 0; i < dynamic_count_; ++i) {
       const FieldPlace& place = fields_[dynamic_[i]];
-      fields[dynamic_[i]] = value(word >> (8 * place.offset), place);
+      fields[dynamic_[i]] = value(word, place);
     }
   }
   // The thread that an event with these fields is about; 0: none.
@@ -103,15 +105,12 @@ class RecordLayout {
   }
 
  private:
-  // The first bytes of `word`, in the machine's order: the lowest ones, on all machines that are supported.
+  // From the aligned word that the field is in. Byte order: the lowest bits first, on all machines that are supported.
   static uint64_t value(uint64_t word, const FieldPlace& place) {
-    if (place.size == 0) {
-      return 0;
-    }
-    const unsigned shift = 64U - 8U * place.size;
-    const uint64_t high = word << shift;
-    return place.role == FieldRole::kSigned ? static_cast<uint64_t>(static_cast<int64_t>(high) >> shift)
-                                            : high >> shift;
+    const unsigned above = (64U - 8U * place.size) & 63U;
+    const uint64_t high = word >> (8U * (place.offset & 7U)) << above;
+    return place.role == FieldRole::kSigned ? static_cast<uint64_t>(static_cast<int64_t>(high) >> above)
+                                            : high >> above;
   }
 
   uint8_t bytes_ = 0;

@@ -53,9 +53,10 @@ TEST_CASE("a layout that does not fit a record, or a batch's entry, is not sound
   using Layout = RecordLayout;
   const FieldPlace word = {0, 8, FieldRole::kUnsigned};
   CHECK(Layout(8, 8, {word}).is_sound());
-  CHECK_FALSE(Layout(4, 0, {}).is_sound());                                         // not a multiple of 8
-  CHECK_FALSE(Layout(48, Layout::kNotCached, {}).is_sound());                       // more than a record has
-  CHECK_FALSE(Layout(8, 0, {FieldPlace{4, 8, FieldRole::kUnsigned}}).is_sound());   // ends behind the fields
+  CHECK_FALSE(Layout(4, 0, {}).is_sound());                                        // not a multiple of 8
+  CHECK_FALSE(Layout(48, Layout::kNotCached, {}).is_sound());                      // more than a record has
+  CHECK_FALSE(Layout(8, 0, {FieldPlace{4, 8, FieldRole::kUnsigned}}).is_sound());  // ends behind the fields
+  CHECK_FALSE(Layout(16, Layout::kNotCached, {FieldPlace{4, 8, FieldRole::kUnsigned}}).is_sound());  // in two words
   CHECK_FALSE(Layout(16, 16, {word}).is_sound());                                   // two words in an entry
   CHECK_FALSE(Layout(32, 8, {word}).is_sound());                                    // three in a template
   CHECK_FALSE(Layout(16, 8, {FieldPlace{6, 4, FieldRole::kUnsigned}}).is_sound());  // in both
