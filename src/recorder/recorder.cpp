@@ -64,7 +64,7 @@ std::optional<Recorder::Fired> Recorder::take_fired() {
 }
 
 Ledger Recorder::ledger(const std::vector<KernelEventCounters>& kernel) const {
-  Ledger ledger = make_ledger(kernel, counters(), map_.totals().outcomes);
+  Ledger ledger = make_ledger(kernel, counters(), map_.totals());
   if (const auto stats = map_.stats()) {
     for_each_stat(*stats, [&](std::string_view key, uint64_t value) { ledger.set("map." + std::string(key), value); });
   }
