@@ -9,7 +9,7 @@
 #include "capture/map_binary_writer.h"
 #include "support/catch.h"
 #include "support/faulty_file.h"
-#include "support/report_fixture.h"
+#include "support/memory_file.h"
 
 namespace stackmap {
 
@@ -32,7 +32,7 @@ MapGeneration example() {
 }
 
 std::string binary(const MapGeneration& generation) {
-  return test::written([&](TextWriter& out) { REQUIRE(write_map_binary(generation, out).ok()); });
+  return stackmap_test::written([&](TextWriter& out) { REQUIRE(write_map_binary(generation, out).ok()); });
 }
 
 void put32(std::string& bytes, size_t at, uint32_t value) {
@@ -256,7 +256,7 @@ TEST_CASE("the last generation has the ledger's numbers, an earlier one is count
 }
 
 TEST_CASE("the JSON of a generation", "[map_binary]") {
-  const std::string text = test::written([&](TextWriter& out) {
+  const std::string text = stackmap_test::written([&](TextWriter& out) {
     write_map_json(
         example(), [](uint64_t address) { return address == 0x20 ? "a\"b" : "f+0x1/0x2"; }, out);
   });

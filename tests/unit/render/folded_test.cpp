@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "support/catch.h"
+#include "support/faulty_file.h"
 #include "support/report_fixture.h"
 
 namespace stackmap {
@@ -196,8 +197,7 @@ TEST_CASE("127 frames and 100,000 stacks keep their total", "[folded]") {
 TEST_CASE("a failed write is reported at flush", "[folded]") {
   Profile profile;
   test::add_stack(profile, {"t", "a"}, 1);
-  test::MemoryText file;
-  file.fail = true;
+  stackmap_test::FaultyFile file = stackmap_test::full_file();
   TextWriter out(file);
   write_folded(profile, {}, out);
   CHECK_FALSE(out.flush().ok());
