@@ -54,7 +54,6 @@ class Recorder {
   // The event types of a capture with these tracepoints: the known ones, and any_events from kFirstFreeEventType.
   static std::vector<EventType> event_types(const std::vector<std::string>& any_events);
 
-  size_t lanes() const { return lanes_.size(); }
   RecorderLane& lane(size_t number) { return *lanes_[number]; }
   // Ends the runs of records of all lanes.
   void end_batch();

@@ -204,7 +204,7 @@ TEST_CASE("threads that are there at the start are in the capture once an event 
   CHECK(capture.tasks().name(82, 11).comm == "t82");
   CHECK(capture.tasks().name(82, 11).tgid == 80);
   CHECK(capture.tasks().name(83, 12).comm == "t83");
-  CHECK(capture.tasks().threads() == 3);
+  CHECK(capture.tasks().records().size() == 3);
 }
 
 TEST_CASE("cache names and files are strings of the capture") {
