@@ -41,16 +41,13 @@ size_t Column::put_long(uint64_t value) {
   return static_cast<size_t>(at_ - begin);
 }
 
-SlotIndex::Place SlotIndex::place(uint32_t slot) {
-  if (slot >= near_.size() && slot < kNearSlots) {
-    near_.resize(std::max<size_t>(size_t{slot} + 1, near_.size() * 2));
+SlotIndex::Seen& SlotIndex::make_room(uint32_t slot) {
+  if (slot >= kNearSlots) {
+    return far_[slot];
   }
-  Seen& seen = slot < kNearSlots ? near_[slot] : far_[slot];
-  if (seen.block == block_) {
-    return {seen.index, false};
-  }
-  seen = {block_, count_++};
-  return {seen.index, true};
+  // Never above that bound: a slot is in one of the two alone.
+  near_.resize(std::clamp<size_t>(near_.size() * 2, size_t{slot} + 1, kNearSlots));
+  return near_[slot];
 }
 
 void SlotIndex::clear() {

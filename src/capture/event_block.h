@@ -73,7 +73,14 @@ class SlotIndex {
     uint32_t index = 0;
     bool is_new = false;
   };
-  Place place(uint32_t slot);
+  Place place(uint32_t slot) {
+    Seen& seen = slot < near_.size() ? near_[slot] : make_room(slot);
+    if (seen.block == block_) {
+      return {seen.index, false};
+    }
+    seen = {block_, count_++};
+    return {seen.index, true};
+  }
   // From here on for the next block.
   void clear();
 
@@ -82,6 +89,8 @@ class SlotIndex {
     uint32_t block = 0;  // the last one that had the slot
     uint32_t index = 0;  // in it
   };
+  Seen& make_room(uint32_t slot);
+
   uint32_t block_ = 1;
   uint32_t count_ = 0;
   std::vector<Seen> near_;                  // by slot
