@@ -22,6 +22,7 @@
 
 #include "base/file.h"
 #include "base/result.h"
+#include "capture/segment_names.h"
 #include "store/capture_store.h"
 #include "store/file_syncer.h"
 
@@ -34,11 +35,6 @@ struct SegmentOptions {
   uint32_t keep = 0;          // segments on the disk, the one that is being written included; 0: all
   uint64_t max_bytes = 0;     // on the disk; 0: no bound
 };
-
-// BASE-000042.smc
-std::string segment_path(const std::string& base, uint64_t number);
-// The numbers of the segments of BASE that are there, in order. Empty if the directory cannot be read.
-std::vector<uint64_t> find_segments(const std::string& base);
 
 class SegmentFiles final : public CaptureStore {
  public:
