@@ -22,6 +22,7 @@ enum class FieldFormat : uint8_t {
   kString = 3,     // an id for Capture::string()
   kTid = 4,        // a thread; its name is in the task table
   kTaskState = 5,  // prev_state of sched_switch: S D T t X Z P I, R for 0, "+" at 0x100
+  kRepeat = 6,     // the event stands for so many that are alike, and counts that often
 };
 
 struct FieldType {

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "profile/byte_weights.h"
+#include "profile/event_repeats.h"
 #include "profile/stack_counts.h"
 
 namespace stackmap {
@@ -111,7 +112,8 @@ class Aggregator {
         result_(result),
         filter_(filter),
         names_(source.tasks()),
-        weights_(source) {}
+        weights_(source),
+        repeats_(source) {}
 
   void take(const Event& event) {
     ++totals_.events;
@@ -128,7 +130,7 @@ class Aggregator {
       }
       comm = options_.merge_tasks ? 0 : era.comm;
     }
-    uint64_t value = 1;
+    uint64_t value = repeats_.of(event);
     if (options_.weight == Weight::kBytes && !weigh(event, value)) {
       return;
     }
@@ -189,6 +191,7 @@ class Aggregator {
   EventFilter filter_;
   TaskNames names_;
   ByteWeights weights_;
+  EventRepeats repeats_;
   SequenceTable<uint64_t> fallbacks_;
   StackCounts counts_;
   std::vector<uint64_t> by_type_;

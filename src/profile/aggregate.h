@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events -> profile. An event costs one probe of a flat table; names are looked up once a distinct stack.
+// Events -> profile. An event costs one probe of a flat table; names are looked up once a distinct stack. One that
+// stands for several (event_repeats.h) counts that often.
 //
 // No weight is dropped for want of a stack: an event whose stack is missing goes to a bucket frame that says why. Bytes
 // are those of allocations alone: `bytes_alloc` of kmalloc and kmem_cache_alloc (and their _node forms), the page size

@@ -37,6 +37,7 @@ std::string field_text(const EventSource& source, FieldFormat format, uint64_t v
       return task_state_text(value);
     case FieldFormat::kUnsigned:
     case FieldFormat::kTid:
+    case FieldFormat::kRepeat:
       break;
   }
   return std::to_string(value);
