@@ -257,7 +257,7 @@ LossTotals loss_totals(const Ledger& ledger) {
 
 std::string one_line_summary(const Ledger& ledger) {
   const LossTotals totals = loss_totals(ledger);
-  if (!totals.known && ledger.has("import.events")) {
+  if (!totals.known && ledger.has("import.lost_events")) {
     return fmt::format("the trace says that {} of its events were lost", human_count(ledger.get("import.lost_events")));
   }
   if (!totals.known) {
