@@ -5,10 +5,11 @@
 
 namespace stackmap {
 
+ImportFormat folded_import();
 ImportFormat ftrace_import();
 
 std::span<const ImportFormat> import_formats() {
-  static const ImportFormat formats[] = {ftrace_import()};
+  static const ImportFormat formats[] = {ftrace_import(), folded_import()};
   return formats;
 }
 

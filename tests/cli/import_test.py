@@ -104,5 +104,78 @@ CPU:1 [LOST 3 EVENTS]
         self.assertEqual(sorted(os.listdir(self.dir)), ["stack_map", "trace"])
 
 
+class FoldedTest(Case):
+    TEXT = """all;main 7
+java;start_thread;JavaMain;[unknown] 12
+java;start_thread;std::vector<int, std::allocator<int> >::push_back;f+0x12 3000000000
+swapper/0;secondary_startup_64;cpu_idle_[k] 1
+"""
+    TOTAL = 7 + 12 + 3000000000 + 1
+
+    def setUp(self):
+        super().setUp()
+        self.text, self.base = self.dir / "folded", self.dir / "w"
+        self.text.write_text(self.TEXT)
+
+    def test_every_reader_takes_it(self):
+        said = self.run_stackmap("import", "folded", self.text, "-o", self.base)
+        self.assertIn(f"events: 4, stacks: 4 in {self.base}.smc, names in {self.base}.map; samples: {self.TOTAL:,}", said.stderr)
+        self.assertEqual(self.run_stackmap("export", "--format", "folded", self.base).stdout, self.TEXT)
+        report = self.run_stackmap("report", self.base).stdout
+        self.assertIn(f"Total: {self.TOTAL:,} events\n", report)
+        self.assertRegex(report, r"(?m)^ +1 +3,000,000,000 +100\.0%  java\n +f\+0x12\n"
+                                 r" +std::vector<int, std::allocator<int> >::push_back\n")
+        self.assertNotIn("the trace", report)
+        flame = self.run_stackmap("flame", self.base, "--min-width", "0", "-o", "-").stdout
+        self.assertIn("std::vector&lt;int, std::allocator&lt;int&gt; &gt;::push_back", flame)
+        self.assertEqual(self.run_stackmap("export", "--comm", "java", self.base).stdout.count("\n"), 2)
+        self.assertRegex(self.run_stackmap("script", self.base).stdout, r"(?m)^ +java-2 .*: sample: samples=3000000000$")
+        self.assertIn("is sound: ", self.run_stackmap("inspect", "--verify", self.base).stderr)
+        self.assertIn("stack_id 1 gen 1 ref 1 depth 3\n => [unknown]\n => JavaMain\n", self.run_stackmap("map", self.base).stdout)
+        self.assertIn("was imported", self.run_stackmap("stat", self.base).stderr)
+        self.run_stackmap("recover", self.base, "-o", self.dir / "copy")
+        self.assertEqual(self.run_stackmap("export", self.dir / "copy").stdout, self.TEXT)
+
+    def test_what_export_writes_comes_back(self):
+        text = self.run_stackmap("export", self.golden).stdout
+        self.text.write_text(text)
+        self.run_stackmap("import", "folded", self.text, "-o", self.base)
+        self.assertEqual(self.run_stackmap("export", self.base).stdout, text)
+
+        def tables(capture):
+            return self.run_stackmap("report", "--no-losses", "--limit", "0", capture).stdout.partition("\n")[2]
+        self.assertEqual(tables(self.base), tables(self.golden))
+
+    def test_outputs(self):
+        (self.dir / "w.smc").write_text("precious")
+        self.assertIn("--force", self.run_stackmap("import", "folded", self.text, "-o", self.base, code=1).stderr)
+        self.assertEqual((self.dir / "w.smc").read_text(), "precious")
+        self.run_stackmap("import", "folded", self.text, "-o", self.base, "--force", "-q")
+        done = subprocess.run([self.build / "stackmap", "import", "folded", "-", "-o", "-"], input=self.TEXT.encode(),
+                              capture_output=True, timeout=DEADLINE, check=True)
+        self.assertEqual(done.stdout[8:12], b"SMCB")
+        self.assertIn("events: 4, stacks: 4 to stdout; samples", done.stderr.decode())
+
+    def test_lines_that_are_left_out_are_told_and_kept_in_mind(self):
+        self.text.write_bytes(b"a;b 5\r\na;b -5\na;c\n  a;b 1\na;b 2.5\na;d 100")
+        said = self.run_stackmap("import", "folded", self.text, "-o", self.base)
+        self.assertIn(f"left out: 4; the first: {self.text}:2: 'a;b -5': the count is below 0\n", said.stderr)
+        self.assertEqual(self.run_stackmap("export", self.base).stdout, "a;b 6\n")
+        self.assertRegex(self.run_stackmap("report", self.base).stdout, r"(?m)^ +4  lines of the \w+ that were not understood$")
+
+    def test_bad_input(self):
+        self.run_stackmap("import", "folded", code=2)
+        self.run_stackmap("import", "folded", self.text, "--map", self.text, "-o", self.base, code=2)
+        self.run_stackmap("import", "folded", self.dir / "none", "-o", self.base, code=1)
+        for content, words in ((b"", "has no stacks"), (b"# a comment\n\n", "has no stacks"),
+                               (b"a;b\n", "folded:1: 'a;b': no count behind the stack"),
+                               (b"\na;b 18446744073709551616\n", "folded:2: 'a;b 18446744073709551616': the count is above"),
+                               (b"a;b 1", "folded:1: 'a;b 1': it has no line break"),
+                               (self.golden.read_bytes(), "no line of it is a folded stack")):
+            self.text.write_bytes(content)
+            self.assertIn(words, self.run_stackmap("import", "folded", self.text, "-o", self.base, code=1).stderr)
+        self.assertEqual(os.listdir(self.dir), ["folded"])
+
+
 if __name__ == "__main__":
     sys.exit(run_golden_tests(sys.modules["__main__"]))
