@@ -23,7 +23,7 @@ ALLOWED = {
     "session": {"base", "process", "stackmap", "record", "recorder", "capture", "store"},
     "profile": {"base", "process", "symbolize", "capture", "stackmap/cookie.h"},
     "render": {"base", "process", "capture", "profile", "stackmap/cookie.h"},
-    "collector": {"base", "process", "record", "capture", "stackmap", "recorder", "store", "session"},
+    "collector": {"base", "process", "record"},
 }
 # Libraries that only one folder may see.
 OWNERS = {

@@ -8,10 +8,10 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "collector/event_selection.h"
 #include "collector/tracefs.h"
 #include "options.h"
 #include "session/control_socket.h"
+#include "session/event_selection.h"
 #include "store/flight_recorder.h"
 
 namespace stackmap {
@@ -24,7 +24,7 @@ constexpr const char* kControlDefault = "//";
 constexpr uint32_t kSnapshotsKept = 10;
 
 // Where captures go, if that is not one file.
-Result<void> add_store(const RecordOptions& options, CollectorOptions& collector) {
+Result<void> add_store(const RecordOptions& options, RecordingOptions& recording) {
   const bool flight = !options.flight_record.empty();
   if (!flight && (!options.triggers.empty() || !options.before.empty() || !options.after.empty())) {
     return make_error(ErrorKind::kUsage, "--trigger, --before and --after are for --flight-record");
@@ -59,17 +59,17 @@ Result<void> add_store(const RecordOptions& options, CollectorOptions& collector
   STACKMAP_TRY(size(options.rotate_size, segments.rotate_bytes));
   STACKMAP_TRY(time(options.rotate_time, segments.rotate_ns));
   STACKMAP_TRY(size(options.max_disk, segments.max_bytes));
-  STACKMAP_TRY(size(options.flight_record, collector.flight_bytes));
-  STACKMAP_TRY(time(options.before, collector.before_ns));
-  STACKMAP_TRY(time(options.after, collector.after_ns));
+  STACKMAP_TRY(size(options.flight_record, recording.flight_bytes));
+  STACKMAP_TRY(time(options.before, recording.before_ns));
+  STACKMAP_TRY(time(options.after, recording.after_ns));
   if (segments.rotate_ns != 0 && segments.rotate_ns < 1000000000) {
     return make_error(ErrorKind::kUsage, "--rotate-time takes at least 1s");
   }
-  if (flight && collector.flight_bytes < FlightRecorder::kMinBytes) {
+  if (flight && recording.flight_bytes < FlightRecorder::kMinBytes) {
     return make_error(ErrorKind::kUsage, "--flight-record takes at least " + human_size(FlightRecorder::kMinBytes));
   }
-  collector.segments = std::move(segments);
-  collector.triggers = options.triggers;
+  recording.segments = std::move(segments);
+  recording.triggers = options.triggers;
   return {};
 }
 
@@ -131,8 +131,8 @@ bool makes_several(const RecordOptions& options) {
          options.keep != 0 || !options.flight_record.empty();
 }
 
-Result<CollectorOptions> collector_options(const RecordOptions& options) {
-  CollectorOptions collector;
+Result<RecordingOptions> recording_options(const RecordOptions& options) {
+  RecordingOptions recording;
   if (options.all && (!options.processes.empty() || !options.threads.empty())) {
     return make_error(ErrorKind::kUsage, "-a records every process, -p and -t only some", "give one or the other");
   }
@@ -148,7 +148,7 @@ Result<CollectorOptions> collector_options(const RecordOptions& options) {
     if (duration == 0) {
       return make_error(ErrorKind::kUsage, "--duration takes more than 0");
     }
-    collector.duration_ns = duration;
+    recording.duration_ns = duration;
   }
   STACKMAP_TRY_VALUE(tracefs, TraceFs::open());
   STACKMAP_TRY_VALUE(tracepoints, tracefs.tracepoints());
@@ -156,40 +156,39 @@ Result<CollectorOptions> collector_options(const RecordOptions& options) {
   for (const std::string& missing : selection.missing) {
     log_note("this kernel has no event " + missing + "; going on without it");
   }
-  STACKMAP_TRY(add_store(options, collector));
-  collector.events = std::move(selection);
-  collector.processes = std::move(processes);
-  collector.threads = std::move(threads);
-  collector.ring_bytes = ring;
-  collector.readers = options.readers;
-  collector.flush_ns = flush;
+  STACKMAP_TRY(add_store(options, recording));
+  recording.events = std::move(selection);
+  recording.processes = std::move(processes);
+  recording.threads = std::move(threads);
+  recording.ring_bytes = ring;
+  recording.readers = options.readers;
+  recording.flush_ns = flush;
   if (options.sync == "never") {
-    collector.sync_ns.reset();
+    recording.sync_ns.reset();
   } else if (!options.sync.empty()) {
     STACKMAP_TRY_VALUE(sync, parse_duration(options.sync));
-    collector.sync_ns = sync;
+    recording.sync_ns = sync;
   }
-  collector.map_capacity = options.capacity;
-  collector.max_depth = options.max_depth;
+  recording.map_capacity = options.capacity;
+  recording.max_depth = options.max_depth;
   if (options.no_cache) {
-    collector.cache_entries = 0;
+    recording.cache_entries = 0;
   }
-  collector.max_cpu = options.max_cpu;
+  recording.max_cpu = options.max_cpu;
   if (!options.max_memory.empty()) {
     STACKMAP_TRY_VALUE(memory, parse_size(options.max_memory));
-    collector.max_memory = memory;
+    recording.max_memory = memory;
   }
-  collector.command = options.command;
-  collector.verbose = options.verbose;
-  collector.tool = "stackmap " STACKMAP_VERSION;
-  collector.command_line = command_line_of(options);
+  recording.command = options.command;
+  recording.tool = "stackmap " STACKMAP_VERSION;
+  recording.command_line = command_line_of(options);
   if (!options.control.empty()) {
     const std::string base = capture_base(options.output);
     const std::string name = options.control == kControlDefault ? base.substr(base.rfind('/') + 1) : options.control;
     STACKMAP_TRY_VALUE(path, control_path(name));
-    collector.control = std::move(path);
+    recording.control = std::move(path);
   }
-  return collector;
+  return recording;
 }
 
 void add_record_options(CLI::App& command, const std::shared_ptr<RecordOptions>& options) {

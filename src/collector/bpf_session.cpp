@@ -162,8 +162,8 @@ Result<std::unique_ptr<CacheMap>> BpfSession::open_cache() const {
   return CacheMap::open(std::move(handles));
 }
 
-Result<void> BpfSession::add_target(uint32_t tid, bool inherit) {
-  const uint32_t value = inherit ? 1 : 0;
+Result<void> BpfSession::add_target(uint32_t tid, Follow who) {
+  const uint32_t value = who == Follow::kDescendants ? 1 : 0;
   if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.targets), &tid, &value, BPF_ANY) != 0) {
     return errno_error(fmt::format("cannot follow thread {}", tid), errno == E2BIG ? "at most 65536 can be" : "");
   }

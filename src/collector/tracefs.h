@@ -10,15 +10,9 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "record/tracepoint.h"
 
 namespace stackmap {
-
-struct Tracepoint {
-  std::string category;
-  std::string name;
-  std::string full_name() const { return category + ":" + name; }
-  auto operator<=>(const Tracepoint&) const = default;
-};
 
 class TraceFs {
  public:

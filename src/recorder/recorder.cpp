@@ -21,7 +21,7 @@ Recorder::Recorder(Options options, StackMap& map, CaptureWriter& writer)
       cache_(options.cache),
       tables_(options.lanes, options.find_task, options.namer, options.cache, writer) {
   for (size_t number = 0; number < options.lanes; ++number) {
-    RecorderLane::Options lane{options.any_events, options.frames_asked, options.triggers, options.cache, number};
+    RecorderLane::Options lane{options.any_events, options.frames_asked, options.patterns, options.cache, number};
     lanes_.push_back(std::make_unique<RecorderLane>(std::move(lane), map, tables_));
   }
   follow_map();

@@ -262,8 +262,8 @@ void RecorderLane::add(const Event& event, uint32_t tgid, uint32_t subject_tid, 
     return;
   }
   ++counters.recorded;
-  for (size_t i = 0; i < options_.triggers.size() && !fired_; ++i) {
-    if (options_.triggers[i].matches(event, string)) {
+  for (size_t i = 0; i < options_.patterns.size() && !fired_; ++i) {
+    if (options_.patterns[i].matches(event, string)) {
       fired_ = {i, event.time_ns};
     }
   }

@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
+#include "capture/event_condition.h"
 #include "record/record_decoder.h"
 #include "recorder/loss_ledger.h"
 #include "recorder/recorder_tables.h"
-#include "recorder/trigger.h"
 #include "stackmap/stack_map.h"
 #include "symbolize/glue_trimmer.h"
 
@@ -27,13 +27,13 @@ class RecorderLane final : private BatchEvents {
   struct Options {
     std::vector<std::string> any_events;  // these four as in Recorder::Options
     uint32_t frames_asked = 127;
-    std::vector<Trigger> triggers;
+    std::vector<EventPattern> patterns;
     CookieCache* cache = nullptr;
     size_t number = 0;  // of the lane, and of its stream
   };
-  // The first event that matched a trigger since the last take_fired().
+  // The first event that matched a pattern since the last take_fired().
   struct Fired {
-    size_t trigger = 0;  // index into the triggers
+    size_t pattern = 0;  // index into the patterns
     uint64_t time_ns = 0;
   };
 

@@ -105,8 +105,7 @@ Result<std::unique_ptr<WritableFile>> FlightRecorder::open_next() {
   return std::unique_ptr<WritableFile>(new Writer(*this, std::move(segment)));
 }
 
-void FlightRecorder::closed(bool last) {
-  const size_t open = last ? 0 : 1;
+void FlightRecorder::complete(size_t open) {
   for (size_t i = 0; i + open < segments_.size(); ++i) {
     segments_[i]->complete = true;
   }

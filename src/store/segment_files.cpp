@@ -202,9 +202,9 @@ Result<std::unique_ptr<WritableFile>> SegmentFiles::open_next() {
   return syncer_.wrap(std::make_unique<ChargedFile>(*this, number, std::move(file).value(), inner, 0));
 }
 
-void SegmentFiles::closed(bool last) {
+void SegmentFiles::complete(uint64_t number) {
   const std::lock_guard lock(mutex_);
-  queue_.push_back(last ? last_ : last_ - 1);
+  queue_.push_back(number);
   changed_.notify_all();
 }
 

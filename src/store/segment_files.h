@@ -56,7 +56,8 @@ class SegmentFiles final : public CaptureStore {
   Result<std::unique_ptr<WritableFile>> open_next() override;
   uint64_t segment() const override { return last_; }
   bool is_full(uint64_t bytes, uint64_t age_ns) const override;
-  void closed(bool last) override;
+  void close_previous() override { complete(last_ - 1); }
+  void close_last() override { complete(last_); }
 
   // The capture that was opened last could not be made: it goes.
   void abandon();
@@ -81,6 +82,7 @@ class SegmentFiles final : public CaptureStore {
   void release(uint64_t number, uint64_t bytes);
   bool remove_oldest();
   void keep_newest(size_t more);
+  void complete(uint64_t number);
   void write_maps(const std::stop_token& stop);
   Result<void> write_map(uint64_t number);
 

@@ -360,10 +360,10 @@ TEST_CASE("a rotated recording is two captures that each stand alone, and their 
   CHECK(sum == 140);
 }
 
-TEST_CASE("a trigger fires at the first event that matches, and again after it was taken") {
+TEST_CASE("the first event that matches a pattern is told, and the next one after that was taken") {
   Chain chain;
   Recorder::Options options;
-  options.triggers.push_back(Trigger::parse("kmem:kfree ptr=5", known_event_types()).value());
+  options.patterns.push_back({kKfree, {EventCondition::on_field("ptr=5", known_event_types()[kKfree - 1]).value()}});
   Recorder recorder(std::move(options), *chain.map, *chain.writer);
   const auto free = [&](uint64_t time, uint64_t pointer) {
     RecordBuilder builder(STACKMAP_KFREE);

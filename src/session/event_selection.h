@@ -6,18 +6,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "collector/tracefs.h"
-#include "record/kinds.h"
+#include "record/tracepoint.h"
 
 namespace stackmap {
-
-struct EventSelection {
-  std::vector<SampleKind> kinds;     // with programs, and fields, of their own
-  std::vector<Tracepoint> any;       // any other ones, for their count and stack
-  std::vector<std::string> missing;  // of the groups: events that this kernel lacks
-};
-
-inline constexpr size_t kMaxAnyEvents = 512;
 
 // Each spec is a group ("kmem" or "sched": the events with fields of their own), an event ("category:name"), or a glob
 // over full names ("sched:*", "*:*wake*"); several may be joined by commas. Without specs: both groups. An event that

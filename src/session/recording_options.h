@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One recording from start to end: BPF programs, rings, recorder, capture, and what ends it. Not thread-safe.
+// What a recording is asked for, what it tells meanwhile, and what it leaves.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,13 +12,12 @@
 #include "base/file.h"
 #include "base/result.h"
 #include "capture/ledger.h"
-#include "collector/event_selection.h"
-#include "process/kernel_symbol.h"
+#include "record/tracepoint.h"
 #include "store/segment_files.h"
 
 namespace stackmap {
 
-struct CollectorOptions {
+struct RecordingOptions {
   EventSelection events;
   std::vector<uint32_t> processes;  // record only these, with the threads and processes that they start
   std::vector<uint32_t> threads;    // and these
@@ -42,13 +40,12 @@ struct CollectorOptions {
   // Keep the newest events in this much memory, and write them out when asked to: by the control socket, SIGUSR2, or a
   // trigger; at the end if no trigger is given. 0: write all.
   uint64_t flight_bytes = 0;
-  std::vector<std::string> triggers;  // see recorder/trigger.h
+  std::vector<std::string> triggers;  // of a flight recorder: see store/trigger.h
   uint64_t before_ns = 0;             // what a snapshot holds of the time before it was asked for; 0: all there is
   uint64_t after_ns = 0;              // and after
 
   double max_cpu = 0;       // percent of one CPU that the recorder itself may take; 0: any
   uint64_t max_memory = 0;  // bytes that it may have resident; 0: any
-  bool verbose = false;
 };
 
 struct Progress {
@@ -59,37 +56,25 @@ struct Progress {
   uint64_t bytes = 0;  // written, removed segments included; with a flight recorder: held in memory
 };
 
-struct CollectorResult {
+struct RecordingResult {
   std::vector<std::string> snapshots;  // that were written
   uint64_t segments = 0;               // that were written
   uint64_t removed = 0;                // of these and of older ones, to keep to the bounds
   Ledger ledger;
   Progress total;
   std::optional<int> command_status;  // as waitpid() gives it; none if the recording ended first, and ended it
-  std::string symbol_source;
 };
 
-class Collector {
- public:
-  struct Hooks {
-    // Names kernel addresses where the kernel's own way is not offered; null: nobody does.
-    std::function<Result<std::unique_ptr<KernelNamer>>()> fallback_namer;
-    // Where the capture is, for clients of the control socket.
-    std::string capture_path;
-    // Opens the capture's file, where it is one. Called after the BPF programs are loaded, so that a refusal leaves no
-    // file.
-    std::function<Result<std::unique_ptr<WritableFile>>()> open_file;
-    // Called when recording has begun, and then about four times a second; may be null.
-    std::function<void(const Progress&)> progress;
-    std::function<void()> started;
-    std::function<void(const std::string&)> note;  // for people
-  };
-
-  // Records until SIGINT, SIGTERM or SIGHUP, the end of the command, the end of the duration, or `stop` through the
-  // control socket, whichever is first.
-  // Blocks these signals in the calling thread and leaves them blocked. When the capture cannot be written any more it
-  // stops, and the error says how much of it is good.
-  static Result<CollectorResult> run(const CollectorOptions& options, const Hooks& hooks);
+struct RecordingHooks {
+  // Where the capture is, for clients of the control socket.
+  std::string capture_path;
+  // Opens the capture's file, where it is one. Called when all else that could be refused has been, so that a refusal
+  // leaves no file.
+  std::function<Result<std::unique_ptr<WritableFile>>()> open_file;
+  // Called when recording has begun, and then about four times a second; may be null.
+  std::function<void(const Progress&)> progress;
+  std::function<void()> started;                 // may be null
+  std::function<void(const std::string&)> note;  // for people
 };
 
 }  // namespace stackmap

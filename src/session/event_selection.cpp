@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/event_selection.h"
+#include "session/event_selection.h"
 
 #include <fmt/format.h>
 #include <fnmatch.h>
