@@ -2,7 +2,6 @@
 #include "record_options.h"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <filesystem>
 
@@ -73,6 +72,35 @@ Result<void> add_store(const RecordOptions& options, RecordingOptions& recording
   return {};
 }
 
+// How often, and how long.
+Result<void> add_times(const RecordOptions& options, RecordingOptions& recording) {
+  STACKMAP_TRY_VALUE(flush, parse_duration(options.flush));
+  if (flush < 10000000) {
+    return make_error(ErrorKind::kUsage, "--flush takes at least 10ms");
+  }
+  recording.flush_ns = flush;
+  if (!options.duration.empty()) {
+    STACKMAP_TRY_VALUE(duration, parse_duration(options.duration));
+    if (duration == 0) {
+      return make_error(ErrorKind::kUsage, "--duration takes more than 0");
+    }
+    recording.duration_ns = duration;
+  }
+  return {};
+}
+
+// Of those that this kernel has.
+Result<void> add_events(const RecordOptions& options, RecordingOptions& recording) {
+  STACKMAP_TRY_VALUE(tracefs, TraceFs::open());
+  STACKMAP_TRY_VALUE(tracepoints, tracefs.tracepoints());
+  STACKMAP_TRY_VALUE(selection, select_events(options.events, tracepoints));
+  for (const std::string& missing : selection.missing) {
+    log_note("this kernel has no event " + missing + "; going on without it");
+  }
+  recording.events = std::move(selection);
+  return {};
+}
+
 std::string join(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {
@@ -137,32 +165,15 @@ Result<RecordingOptions> recording_options(const RecordOptions& options) {
     return make_error(ErrorKind::kUsage, "-a records every process, -p and -t only some", "give one or the other");
   }
   STACKMAP_TRY_VALUE(processes, parse_ids(options.processes));
-  STACKMAP_TRY_VALUE(threads, parse_ids(options.threads));
-  STACKMAP_TRY_VALUE(ring, parse_size(options.ring_size));
-  STACKMAP_TRY_VALUE(flush, parse_duration(options.flush));
-  if (flush < 10000000) {
-    return make_error(ErrorKind::kUsage, "--flush takes at least 10ms");
-  }
-  if (!options.duration.empty()) {
-    STACKMAP_TRY_VALUE(duration, parse_duration(options.duration));
-    if (duration == 0) {
-      return make_error(ErrorKind::kUsage, "--duration takes more than 0");
-    }
-    recording.duration_ns = duration;
-  }
-  STACKMAP_TRY_VALUE(tracefs, TraceFs::open());
-  STACKMAP_TRY_VALUE(tracepoints, tracefs.tracepoints());
-  STACKMAP_TRY_VALUE(selection, select_events(options.events, tracepoints));
-  for (const std::string& missing : selection.missing) {
-    log_note("this kernel has no event " + missing + "; going on without it");
-  }
-  STACKMAP_TRY(add_store(options, recording));
-  recording.events = std::move(selection);
   recording.processes = std::move(processes);
+  STACKMAP_TRY_VALUE(threads, parse_ids(options.threads));
   recording.threads = std::move(threads);
+  STACKMAP_TRY_VALUE(ring, parse_size(options.ring_size));
   recording.ring_bytes = ring;
+  STACKMAP_TRY(add_times(options, recording));
+  STACKMAP_TRY(add_events(options, recording));
+  STACKMAP_TRY(add_store(options, recording));
   recording.readers = options.readers;
-  recording.flush_ns = flush;
   if (options.sync == "never") {
     recording.sync_ns.reset();
   } else if (!options.sync.empty()) {
@@ -189,95 +200,6 @@ Result<RecordingOptions> recording_options(const RecordOptions& options) {
     recording.control = std::move(path);
   }
   return recording;
-}
-
-void add_record_options(CLI::App& command, const std::shared_ptr<RecordOptions>& options) {
-  command
-      .add_option("-e,--event", options->events,
-                  "What to record: kmem, sched (both by default), category:name or a glob; may be repeated")
-      ->type_name("EVENT")
-      ->allow_extra_args(false);
-  command.add_flag("-a,--all", options->all, "Every process (the default)");
-  command.add_option("-p,--pid", options->processes, "Only these processes and what they start, comma-separated")
-      ->type_name("PID")
-      ->allow_extra_args(false);
-  command.add_option("-t,--tid", options->threads, "Only these threads, comma-separated")
-      ->type_name("TID")
-      ->allow_extra_args(false);
-  command.add_option("-o,--output", options->output, "Write NAME.smc and NAME.map; '-': the capture to stdout")
-      ->type_name("NAME")
-      ->capture_default_str();
-  command.add_flag("--force", options->force, "Replace files that exist");
-  command.add_flag("--numbered", options->numbered,
-                   "Write NAME-000001, or the number behind the highest that is there");
-  command.add_option("--duration", options->duration, "Stop after this: 10, 1.5s, 5m, 2h")->type_name("TIME");
-  command.add_option("--ring-size", options->ring_size, "Bytes of the ring of one CPU: a power of two")
-      ->type_name("SIZE")
-      ->capture_default_str();
-  command
-      .add_option("--threads", options->readers,
-                  "Threads that read the rings, at most one a CPU; 0: one for every 8 CPUs")
-      ->type_name("N")
-      ->check(CLI::Range(0, 64));
-  command.add_option("--capacity", options->capacity, "Stacks that the map can hold, 4 to 4194304")
-      ->type_name("N")
-      ->capture_default_str();
-  command.add_option("--max-depth", options->max_depth, "Frames of a stack; 0: the kernel's limit")->type_name("N");
-  command
-      .add_option("--max-cpu", options->max_cpu,
-                  "Share of one CPU that recording itself may take; above it events are counted and not recorded")
-      ->type_name("PERCENT")
-      ->check(CLI::Range(0.1, 100.0));
-  command
-      .add_option("--max-memory", options->max_memory,
-                  "Memory that recording itself may take; above it the map begins a new generation, then as --max-cpu")
-      ->type_name("SIZE");
-  command.add_flag("--no-cache", options->no_cache, "Send every event in full, also those whose stacks are known");
-  command.add_option("--flush", options->flush, "What a crash can cost at most")
-      ->type_name("TIME")
-      ->capture_default_str();
-  command
-      .add_option("--sync", options->sync,
-                  "Put what was flushed on the disk this often, or 'never' before the end; with every flush by default")
-      ->type_name("TIME");
-  command
-      .add_option("--max-loss", options->max_loss,
-                  "Fail (exit 3) if more than this share of the events is lost, in percent")
-      ->type_name("PERCENT")
-      ->check(CLI::Range(0.0, 100.0));
-  command.add_flag(
-      "--control{//}", options->control,
-      "Open a control socket for 'stackmap ctl': under /run/stackmap by the output's name, or --control=NAME or PATH");
-  command
-      .add_option("--rotate-size", options->rotate_size,
-                  "Begin a new capture at this size: NAME-000001.smc, NAME-000002.smc, ...")
-      ->type_name("SIZE");
-  command.add_option("--rotate-time", options->rotate_time, "And at this age")->type_name("TIME");
-  command
-      .add_option("--keep", options->keep,
-                  "Keep at most so many captures, older ones of this name included; 0: all (with --flight-record: 10)")
-      ->type_name("N");
-  command
-      .add_option("--max-disk", options->max_disk,
-                  "What all captures of this name and their map files may take on disk")
-      ->type_name("SIZE");
-  command
-      .add_option("--flight-record", options->flight_record,
-                  "Keep the newest events in this much memory, and write NAME-000001.smc when asked to: by 'ctl "
-                  "snapshot', SIGUSR2 or --trigger; without --trigger also at the end")
-      ->type_name("SIZE");
-  command
-      .add_option("--trigger", options->triggers,
-                  "Write a snapshot when this happens: 'kmem:mm_page_alloc order>=4', 'lost>1000', 'exit!=0'; may be "
-                  "repeated")
-      ->type_name("WHEN")
-      ->allow_extra_args(false);
-  command.add_option("--before", options->before, "What a snapshot holds of the time before; all there is by default")
-      ->type_name("TIME");
-  command.add_option("--after", options->after, "And after: it is written so much later")->type_name("TIME");
-  command.add_flag("-q,--quiet", options->quiet, "No notes, errors alone");
-  command.add_flag("-v,--verbose", options->verbose, "Show what libbpf says");
-  command.add_option("COMMAND", options->command, "After --: run this, and stop when it ends");
 }
 
 }  // namespace stackmap

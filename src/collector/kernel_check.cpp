@@ -127,7 +127,7 @@ class Check {
 }  // namespace
 
 std::vector<CheckItem> check_kernel(const DefaultSelection& selected) {
-  capture_bpf_log(false);
+  capture_bpf_log(LibbpfLog::kKept);
   return Check(selected).run();
 }
 

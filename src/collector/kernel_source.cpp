@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "collector/bpf_log.h"
-
 namespace stackmap {
 
 namespace {
@@ -35,7 +33,7 @@ void run_ahead_of_others() {
 }  // namespace
 
 Result<std::unique_ptr<KernelSource>> KernelSource::create(LibbpfLog log) {
-  capture_bpf_log(log == LibbpfLog::kShown);
+  capture_bpf_log(log);
   STACKMAP_TRY(refuse_pid_namespace());
   STACKMAP_TRY_VALUE(tracefs, TraceFs::open());
   return std::unique_ptr<KernelSource>(new KernelSource(std::move(tracefs)));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "collector/bpf_log.h"
 #include "collector/bpf_session.h"
 #include "collector/kernel_cache.h"
 #include "collector/ring_readers.h"
@@ -14,9 +15,6 @@
 #include "record/record_source.h"
 
 namespace stackmap {
-
-// What libbpf says is shown as it comes, or kept for the error message.
-enum class LibbpfLog : uint8_t { kShown, kKept };
 
 class KernelSource final : public RecordSource {
  public:

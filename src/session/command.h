@@ -27,7 +27,6 @@ class Command {
   // Lets it run, and returns when it has been executed. kCommandNotFound or kCannotExecute if that failed.
   Result<void> go();
 
-  pid_t pid() const { return pid_; }
   int pidfd() const { return pidfd_.get(); }  // readable when it has ended
   // Waits for its end, after a SIGTERM if it has not ended by itself. Its status, as waitpid() gives it, if it has;
   // none if somebody else took it.

@@ -30,7 +30,6 @@ class ControlSocket {
   ~ControlSocket();
 
   int fd() const { return socket_.get(); }
-  const std::string& path() const { return path_; }
 
  private:
   ControlSocket() = default;

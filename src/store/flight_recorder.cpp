@@ -87,7 +87,6 @@ Result<void> FlightRecorder::make_room(uint64_t bytes) {
   while (bytes_ + bytes > limit_ && segments_.front()->complete) {
     bytes_ -= segments_.front()->size;
     segments_.pop_front();
-    ++dropped_;
   }
   if (bytes_ + bytes > limit_) {
     return make_error(ErrorKind::kFailed,

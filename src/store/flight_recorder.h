@@ -37,8 +37,7 @@ class FlightRecorder final : public CaptureStore {
   size_t block_bytes() const;
   // The captures that are complete, oldest first.
   std::vector<std::unique_ptr<ReadableFile>> segments() const;
-  uint64_t bytes() const { return bytes_; }      // held now
-  uint64_t dropped() const { return dropped_; }  // captures that have made room
+  uint64_t bytes() const { return bytes_; }  // held now
 
  private:
   struct Segment;
@@ -50,7 +49,6 @@ class FlightRecorder final : public CaptureStore {
   uint64_t limit_;
   uint64_t bytes_ = 0;
   uint64_t opened_ = 0;
-  uint64_t dropped_ = 0;
   std::deque<std::shared_ptr<Segment>> segments_;
 };
 
