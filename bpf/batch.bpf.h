@@ -7,14 +7,7 @@
 #ifndef STACKMAP_BATCH_BPF_H
 #define STACKMAP_BATCH_BPF_H
 
-#include "state.bpf.h"
-
-/*
- * Functions of their own for the verifier: it follows the loops in them once, and not once for each
- * way to the call.
- */
-__u32 cache_find(struct program_state *state);
-int batch_count_lost(__u64 number, __u64 full);
+#include "cache.bpf.h"
 
 /* NULL if it is in use, or there is none. The caller gives it back with batch_release(). */
 static __always_inline struct stackmap_batch *batch_take(void)
@@ -48,7 +41,7 @@ static __always_inline void batch_flush(void *ctx, struct stackmap_batch *batch)
 	error = bpf_perf_event_output(ctx, &ring, BPF_F_CURRENT_CPU, &batch->header,
 				      sizeof(batch->header) + used);
 	if (error)
-		batch_count_lost(batch->number, error == -ENOSPC);
+		batch_count_lost(batch->number, error);
 	batch->number++;
 	batch->used = 0;
 }
@@ -64,10 +57,24 @@ static __always_inline void batch_send(void *ctx)
 	batch_release(batch);
 }
 
+/*
+ * Whether the batch is to be sent before an event of now, of the template `id`, or of none: also if
+ * it is full, or old. One sum without branches: the verifier would follow what sends it once for
+ * each way to get there.
+ */
+static __always_inline bool batch_is_over(const struct stackmap_batch *batch, __u64 now, __u32 id)
+{
+	__u64 known = (__u64)id - 1;
+	__u64 room = STACKMAP_BATCH_BYTES - STACKMAP_BATCH_ENTRY_MAX - (__u64)batch->used;
+	__u64 age = now - batch->header.time_ns;
+	__u64 young = STACKMAP_BATCH_AGE_NS - age;
+
+	return (known | room | age | young) >> 63;
+}
+
 /* Puts an event in, with the first `dynamic_size` bytes of its fields: a word or none. */
-static __always_inline void batch_put(void *ctx, struct stackmap_batch *batch,
-				      struct program_state *state, __u32 id,
-				      const struct stackmap_record_header *header,
+static __always_inline void batch_put(struct stackmap_batch *batch, struct program_state *state,
+				      __u32 id, const struct stackmap_record_header *header,
 				      const __u64 *fields, __u32 dynamic_size)
 {
 	__u64 thread = (__u64)header->tgid << 32 | header->tid;
@@ -75,10 +82,8 @@ static __always_inline void batch_put(void *ctx, struct stackmap_batch *batch,
 	__u64 used = batch->used;
 	__u32 *entry;
 
-	if (used > STACKMAP_BATCH_BYTES - STACKMAP_BATCH_ENTRY_MAX || age > STACKMAP_BATCH_AGE_NS) {
-		batch_flush(ctx, batch);
-		used = 0;
-	}
+	if (used > STACKMAP_BATCH_BYTES - STACKMAP_BATCH_ENTRY_MAX)
+		used = 0; /* does not happen: for the verifier */
 	if (!used) {
 		batch->header.kernel_stack = 0;
 		batch->header.time_ns = header->time_ns;
@@ -119,22 +124,25 @@ static __always_inline bool sample_batch(void *ctx, struct program_state *state,
 	struct stackmap_record_header *header = header_of(state, fields_size);
 	__u64 *fields = fields_of(state, fields_size);
 	struct stackmap_batch *batch = batch_take();
-	__u32 dynamic_words = dynamic_size / 8, id = 0;
+	__u32 dynamic_words = dynamic_size / 8, id;
 
 	if (!batch)
 		return false;
+	state->found = 0;
 	if (stack > 0 && stack <= STACKMAP_CACHE_FRAMES * 8 &&
 	    !((header->tid | header->tgid) >> STACKMAP_BATCH_TID_BITS)) {
 		state->key.shape = stackmap_cache_shape(header->kind, state->string_size, stack);
 		state->key.fields[0] = fields_size >= dynamic_size + 8 ? fields[dynamic_words] : 0;
 		state->key.fields[1] =
 			fields_size >= dynamic_size + 16 ? fields[dynamic_words + 1] : 0;
-		id = cache_find(state);
+		state->found = cache_find(state);
 	}
-	if (id)
-		batch_put(ctx, batch, state, id, header, fields, dynamic_size);
-	else
+	/* By way of memory: the verifier forgets which way it came. */
+	id = STACKMAP_READ(state->found);
+	if (batch_is_over(batch, header->time_ns, id))
 		batch_flush(ctx, batch);
+	if (id)
+		batch_put(batch, state, id, header, fields, dynamic_size);
 	batch_release(batch);
 	return id != 0;
 }

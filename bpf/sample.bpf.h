@@ -6,7 +6,8 @@
 #ifndef STACKMAP_SAMPLE_BPF_H
 #define STACKMAP_SAMPLE_BPF_H
 
-#include "batch.bpf.h"
+#include "filter.bpf.h"
+#include "stack.bpf.h"
 
 /*
  * A classic tracepoint program's return value also decides whether perf's own users of the
@@ -14,15 +15,7 @@
  */
 #define PASS_ON 1
 
-static __always_inline bool is_target(__u32 tid)
-{
-	return bpf_map_lookup_elem(&targets, &tid) != NULL;
-}
-
-/*
- * Takes the buffer; NULL if it is in use. Sending the sample gives it
- * back.
- */
+/* Takes the buffer; false if it is in use. Sending the sample gives it back. */
 static __always_inline bool state_take(struct program_state *state)
 {
 	if (state->busy) {
@@ -39,7 +32,6 @@ static __always_inline void header_fill(struct program_state *state, __u8 kind, 
 	struct stackmap_record_header *header = header_of(state, fields_size);
 
 	header->kind = kind;
-	header->user_stack = 0;
 	header->time_ns = bpf_ktime_get_ns();
 	header->tid = (__u32)pid_tgid;
 	header->tgid = pid_tgid >> 32;
@@ -62,8 +54,7 @@ static __always_inline struct program_state *sample_begin(__u8 kind, __u32 index
 	state = state_of(index);
 	if (!state)
 		return NULL;
-	if (pid_tgid >> 32 == profiler_tgid ||
-	    (narrowed && !is_target((__u32)pid_tgid) && !(subject && is_target(subject)))) {
+	if (!is_wanted(pid_tgid >> 32, (__u32)pid_tgid, subject)) {
 		state->counters.filtered++;
 		return NULL;
 	}
@@ -75,12 +66,6 @@ static __always_inline struct program_state *sample_begin(__u8 kind, __u32 index
 		return NULL;
 	header_fill(state, kind, pid_tgid, fields_size);
 	return state;
-}
-
-/* The one door to the stack walk. Returns bytes or -errno. */
-static __always_inline long stack_take(void *ctx, void *to)
-{
-	return bpf_get_stack(ctx, to, stack_bytes, 0);
 }
 
 /* Puts the string behind `stack` bytes of frames and sends the record. Counts how that ended. */
@@ -133,9 +118,8 @@ static __always_inline void sample_string(struct program_state *state, const voi
 static __always_inline void sample_end(void *ctx, struct program_state *state, __u32 fields_size,
 				       __u32 dynamic_size)
 {
-	long stack = stack_take(ctx, state->frames);
+	long stack = stack_take(ctx, state, header_of(state, fields_size));
 
-	header_of(state, fields_size)->kernel_stack = stack;
 	if (cached && sample_batch(ctx, state, fields_size, dynamic_size, stack)) {
 		state->busy = 0;
 		return;
@@ -143,13 +127,15 @@ static __always_inline void sample_end(void *ctx, struct program_state *state, _
 	sample_send(ctx, state, fields_size, stack > 0 ? stack : 0);
 }
 
-/* The same for a program that may not use the cache, since it can be interrupted by others. */
+/*
+ * The same for a program that may not use the cache, since it can be interrupted by others, or
+ * whose fields do not fit in a batch.
+ */
 static __always_inline void sample_end_raw(void *ctx, struct program_state *state,
 					   __u32 fields_size)
 {
-	long stack = stack_take(ctx, state->frames);
+	long stack = stack_take(ctx, state, header_of(state, fields_size));
 
-	header_of(state, fields_size)->kernel_stack = stack;
 	if (cached)
 		batch_send(ctx);
 	sample_send(ctx, state, fields_size, stack > 0 ? stack : 0);
@@ -158,7 +144,7 @@ static __always_inline void sample_end_raw(void *ctx, struct program_state *stat
 /* Ends a record for the task table alone. */
 static __always_inline void task_end(void *ctx, struct program_state *state, __u32 fields_size)
 {
-	header_of(state, fields_size)->kernel_stack = STACKMAP_TASK_ONLY;
+	stack_leave_out(header_of(state, fields_size));
 	if (cached)
 		batch_send(ctx);
 	sample_send(ctx, state, fields_size, 0);

@@ -87,8 +87,8 @@ static __always_inline void task_finish(void *ctx, struct program_state *state, 
 	struct stackmap_task_fields *fields = fields_of(state, sizeof(*fields));
 	struct stackmap_record_header *header = header_of(state, sizeof(*fields));
 
-	if (phase >= STACKMAP_EVENTS && selected[kind] && header->tgid != profiler_tgid &&
-	    (!narrowed || is_target(header->tid) || is_target(fields->tid)))
+	if (phase >= STACKMAP_EVENTS && selected[kind] &&
+	    is_wanted(header->tgid, header->tid, fields->tid))
 		sample_end_raw(ctx, state, sizeof(*fields));
 	else
 		task_end(ctx, state, sizeof(*fields));
@@ -97,15 +97,9 @@ static __always_inline void task_finish(void *ctx, struct program_state *state, 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
 {
-	__u32 tid = parent->pid, child_tid = child->pid;
-	__u32 *inherit = narrowed ? bpf_map_lookup_elem(&targets, &tid) : NULL;
 	struct program_state *state;
 
-	if (inherit && *inherit) {
-		__u32 yes = 1;
-
-		bpf_map_update_elem(&targets, &child_tid, &yes, BPF_ANY);
-	}
+	target_follow(parent->pid, child->pid);
 	state = task_begin(STACKMAP_SCHED_PROCESS_FORK, child, parent->tgid);
 	if (state)
 		task_finish(ctx, state, STACKMAP_SCHED_PROCESS_FORK);
@@ -141,9 +135,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(sched_process_free, struct task_struct *task)
 {
-	__u32 tid = task->pid;
-
-	bpf_map_delete_elem(&targets, &tid);
+	target_forget(task->pid);
 	return 0;
 }
 

@@ -15,6 +15,7 @@ const volatile __u32 profiler_tgid = 0;
 const volatile __u32 stack_bytes = FRAMES_DEFAULT * 8;
 const volatile bool narrowed = false;
 const volatile bool selected[STACKMAP_FIRST_ANY] = {};
+const volatile __u32 any_places[STACKMAP_ANY_MAX][STACKMAP_ANY_WORDS] = {};
 const volatile bool cached = false;
 const volatile __u32 cache_mask = 0;
 const volatile __u32 states = STACKMAP_FIRST_ANY;
@@ -23,66 +24,60 @@ volatile __u32 cache_generation = 0;
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+static __always_inline void any_plain(void *ctx, __u64 event)
+{
+	struct stackmap_any_fields *fields;
+	struct program_state *state = sample_begin(STACKMAP_ANY, event, 0, sizeof(*fields));
+
+	if (!state)
+		return;
+	fields = fields_of(state, sizeof(*fields));
+	fields->event = event;
+	fields->reserved = 0;
+	sample_end(ctx, state, sizeof(*fields), STACKMAP_ANY_DYNAMIC);
+}
+
+static __always_inline void any_with_fields(void *ctx, __u64 event, const volatile __u32 *places)
+{
+	struct stackmap_any_words *fields;
+	struct program_state *state = sample_begin(STACKMAP_ANY_FIELDS, event, 0, sizeof(*fields));
+	__u32 i;
+
+	if (!state)
+		return;
+	fields = fields_of(state, sizeof(*fields));
+	fields->any.event = event;
+	fields->any.reserved = 0;
+	for (i = 0; i < STACKMAP_ANY_WORDS; i++) {
+		__u32 place = places[i];
+		__u64 size = place >> STACKMAP_PLACE_SIZE_SHIFT;
+		__u32 offset = place & ((1U << STACKMAP_PLACE_SIZE_SHIFT) - 1);
+
+		fields->words[i] = 0;
+		if (!size)
+			continue;
+		/* So that what is checked is what is used. */
+		STACKMAP_OPAQUE(size);
+		if (size > sizeof(fields->words[i]))
+			continue;
+		bpf_probe_read_kernel(&fields->words[i], size, ctx + offset);
+	}
+	sample_end_raw(ctx, state, sizeof(*fields));
+}
+
 /* Attached to each such tracepoint with its number as the attach cookie. */
 SEC("tracepoint")
 int any_event(void *ctx)
 {
 	__u64 event = bpf_get_attach_cookie(ctx);
-	struct stackmap_any_fields *fields;
-	struct program_state *state = sample_begin(STACKMAP_ANY, event, 0, sizeof(*fields));
+	const volatile __u32 *places =
+		any_places[(event - STACKMAP_FIRST_ANY) & (STACKMAP_ANY_MAX - 1)];
 
-	if (!state)
-		return PASS_ON;
-	fields = fields_of(state, sizeof(*fields));
-	fields->event = event;
-	fields->reserved = 0;
-	sample_end(ctx, state, sizeof(*fields), STACKMAP_ANY_DYNAMIC);
+	if (*places)
+		any_with_fields(ctx, event, places);
+	else
+		any_plain(ctx, event);
 	return PASS_ON;
-}
-
-/* The id of the template that the state's sample is made from; 0: none is published. */
-__noinline __u32 cache_find(struct program_state *state)
-{
-	__u32 generation = cache_generation, place, way;
-	__u64 hash;
-
-	if (!cached || !generation || !state)
-		return 0;
-	hash = stackmap_cache_hash(&state->key, state->string, state->frames);
-	place = hash & cache_mask;
-	for (way = 0; way < 2; way++) {
-		struct stackmap_cache_entry *entry = bpf_map_lookup_elem(&cache, &place);
-		__u32 id = 0;
-
-		if (entry)
-			id = stackmap_cache_match(entry, generation, hash, &state->key,
-						  state->string, state->frames, &state->fence);
-		if (id)
-			return id;
-		place ^= 1;
-	}
-	return 0;
-}
-
-/* Counts the events of a batch that the ring did not take, by their programs. */
-__noinline int batch_count_lost(__u64 number, __u64 full)
-{
-	__u32 i, index;
-
-	for (i = 0; i < STATES_MAX && i < states; i++) {
-		struct program_state *state;
-
-		index = i;
-		state = state_of(index);
-		if (!state || state->batch != number)
-			continue;
-		state->counters.batched -= state->batch_events;
-		if (full)
-			state->counters.batch_full += state->batch_events;
-		else
-			state->counters.batch_error += state->batch_events;
-	}
-	return 0;
 }
 
 /*

@@ -80,14 +80,6 @@ struct stackmap_batch {
 	char entries[STACKMAP_BATCH_BYTES];
 };
 
-/* The fields that differ from event to event come first. How many bytes of them: */
-#define STACKMAP_ALLOC_DYNAMIC	8
-#define STACKMAP_FREE_DYNAMIC	8
-#define STACKMAP_PAGE_DYNAMIC	8
-#define STACKMAP_SWITCH_DYNAMIC 8
-#define STACKMAP_WAKEUP_DYNAMIC 8
-#define STACKMAP_ANY_DYNAMIC	0
-
 /* Loads of what user space may be writing, and the order between them. */
 #ifdef __bpf__
 #define STACKMAP_READ(place) (*(const volatile __typeof__(place) *)&(place))

@@ -44,6 +44,7 @@ enum stackmap_kind {
 	STACKMAP_KMALLOC_NODE = 14,
 	STACKMAP_KMEM_CACHE_ALLOC_NODE = 15,
 	STACKMAP_TASK_RENAME = 16, /* for the task table only */
+	STACKMAP_ANY_FIELDS = 29,  /* as ANY, with some of the tracepoint's own fields */
 	STACKMAP_BATCH = 30,	   /* many events in one record: stackmap_cache.h */
 	/*
 	 * Any other tracepoint: kind is STACKMAP_ANY, its own number is in the fields, and its
@@ -57,7 +58,14 @@ enum {
 	STACKMAP_RECORD_VERSION = 3, /* +1 when a record of an old reader would be misread */
 	STACKMAP_COMM_SIZE = 16,     /* TASK_COMM_LEN of the kernel */
 	STACKMAP_STRING_SIZE = 64,   /* the longest string, NUL included; longer ones are cut */
-	STACKMAP_MAX_FRAMES = 1023,  /* so that a stack's size fits the header's field */
+	STACKMAP_ANY_MAX = 512,	     /* tracepoints without a program of their own, in a session */
+	/*
+	 * Where a tracepoint's own record has a field, in an element of `any_places`: its offset
+	 * below this bit, and from it on its size, 8 bytes at most; 0: there is no field.
+	 */
+	STACKMAP_PLACE_SIZE_SHIFT = 16,
+	STACKMAP_ANY_WORDS = 4,	    /* and fields that one of them keeps */
+	STACKMAP_MAX_FRAMES = 1023, /* so that a stack's size fits the header's field */
 	/*
 	 * In kernel_stack: this record is for the task table alone; the event was not asked for, or
 	 * was filtered. Otherwise a negative size is -errno of the stack walk.
@@ -77,6 +85,11 @@ struct stackmap_record_header {
 };
 
 /*
+ * Fields that differ from event to event come first in a kind's, and X_DYNAMIC says how many bytes
+ * of them there are: what an entry of a batch (stackmap_cache.h) carries.
+ */
+
+/*
  * KMALLOC, KMALLOC_NODE, KMEM_CACHE_ALLOC, KMEM_CACHE_ALLOC_NODE (string: the cache's name, where
  * the kernel gives it)
  */
@@ -87,11 +100,13 @@ struct stackmap_alloc_fields {
 	__u32 gfp_flags;
 	__s32 node; /* -1: any, or the kernel does not say */
 };
+#define STACKMAP_ALLOC_DYNAMIC 8
 
 /* KFREE, KMEM_CACHE_FREE (string: the cache's name, where the kernel gives it) */
 struct stackmap_free_fields {
 	__u64 pointer;
 };
+#define STACKMAP_FREE_DYNAMIC 8
 
 /* MM_PAGE_ALLOC, MM_PAGE_FREE (gfp_flags and migratetype are 0) */
 struct stackmap_page_fields {
@@ -101,6 +116,7 @@ struct stackmap_page_fields {
 	__u32 gfp_flags;
 	__u32 reserved;
 };
+#define STACKMAP_PAGE_DYNAMIC 8
 
 /* SCHED_SWITCH: the header's thread is the one that is switched out */
 struct stackmap_switch_fields {
@@ -110,6 +126,7 @@ struct stackmap_switch_fields {
 	__s32 prev_prio;
 	__s32 next_prio;
 };
+#define STACKMAP_SWITCH_DYNAMIC 8
 
 /* SCHED_WAKING, SCHED_WAKEUP, SCHED_WAKEUP_NEW */
 struct stackmap_wakeup_fields {
@@ -118,6 +135,7 @@ struct stackmap_wakeup_fields {
 	__s32 prio;
 	__u32 reserved;
 };
+#define STACKMAP_WAKEUP_DYNAMIC 8
 
 /* SCHED_PROCESS_FORK, SCHED_PROCESS_EXEC (string: the file), SCHED_PROCESS_EXIT, TASK_RENAME */
 struct stackmap_task_fields {
@@ -133,6 +151,16 @@ struct stackmap_task_fields {
 struct stackmap_any_fields {
 	__u32 event; /* from STACKMAP_FIRST_ANY */
 	__u32 reserved;
+};
+#define STACKMAP_ANY_DYNAMIC 0
+
+/*
+ * ANY_FIELDS: the fields that user space has put in the programs' `any_places`, each in the first
+ * bytes of its word; the rest is 0.
+ */
+struct stackmap_any_words {
+	struct stackmap_any_fields any;
+	__u64 words[STACKMAP_ANY_WORDS];
 };
 
 /*
@@ -178,6 +206,7 @@ STACKMAP_ASSERT(sizeof(struct stackmap_switch_fields) == 16, "switch fields");
 STACKMAP_ASSERT(sizeof(struct stackmap_wakeup_fields) == 16, "wakeup fields");
 STACKMAP_ASSERT(sizeof(struct stackmap_task_fields) == 32, "task fields");
 STACKMAP_ASSERT(sizeof(struct stackmap_any_fields) == 8, "any fields");
+STACKMAP_ASSERT(sizeof(struct stackmap_any_words) == 40, "any words");
 STACKMAP_ASSERT(sizeof(struct stackmap_counters) == 72, "counters");
 STACKMAP_ASSERT(STACKMAP_MAX_FRAMES * 8 <= 32767, "a stack's size fits the header");
 

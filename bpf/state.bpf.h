@@ -13,8 +13,8 @@
 #include "stackmap_record.h"
 
 #define FRAMES_DEFAULT 127
-#define FIELDS_MAX     32
-#define STATES_MAX     (STACKMAP_FIRST_ANY + 512) /* user space asks for no more */
+#define FIELDS_MAX     40
+#define STATES_MAX     (STACKMAP_FIRST_ANY + STACKMAP_ANY_MAX)
 #define STRING_WORDS   (STACKMAP_STRING_SIZE / 8)
 
 /*
@@ -27,7 +27,7 @@ struct program_state {
 	__u64 fence; /* STACKMAP_FENCE() */
 	__u32 batch_events;
 	__u32 busy;
-	__u32 reserved;
+	__u32 found;	   /* what cache_find() last gave */
 	__u32 string_size; /* bytes of `string`, a multiple of 8 */
 	struct stackmap_cache_key key;
 	/* NUL-terminated, and zero from there to the end of its last word. */
@@ -98,11 +98,13 @@ extern const volatile __u32 profiler_tgid;		 /* left out */
 extern const volatile __u32 stack_bytes;		 /* of the deepest stack to take */
 extern const volatile bool narrowed;			 /* record only `targets` */
 extern const volatile bool selected[STACKMAP_FIRST_ANY]; /* the kinds asked for as events */
-extern const volatile bool cached;			 /* the cookie cache is used */
-extern const volatile __u32 cache_mask;			 /* its entries - 1 */
-extern const volatile __u32 states;			 /* of `programs` */
-extern volatile __u32 phase;				 /* enum stackmap_phase */
-extern volatile __u32 cache_generation;			 /* of the entries to use; 0: none */
+/* By number of the tracepoint. */
+extern const volatile __u32 any_places[STACKMAP_ANY_MAX][STACKMAP_ANY_WORDS];
+extern const volatile bool cached;	/* the cookie cache is used */
+extern const volatile __u32 cache_mask; /* its entries - 1 */
+extern const volatile __u32 states;	/* of `programs` */
+extern volatile __u32 phase;		/* enum stackmap_phase */
+extern volatile __u32 cache_generation; /* of the entries to use; 0: none */
 
 static __always_inline struct program_state *state_of(__u32 index)
 {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "capture/block.h"
+#include "capture/segment_names.h"
 #include "options.h"
 
 namespace stackmap {
@@ -21,20 +23,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kEnding = ".smc";
-constexpr size_t kSegmentDigits = 6;  // at least
 
-bool is_segment_number(std::string_view text) {
-  return text.size() >= kSegmentDigits && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-// The .smc files of a folder whose names `fits`, in order.
-template <typename Fits>
-Result<std::vector<std::string>> files_in(const fs::path& folder, const Fits& fits) {
+// The .smc files of a folder, in order.
+Result<std::vector<std::string>> files_in(const fs::path& folder) {
   std::vector<std::string> files;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename();
-    if (name.ends_with(kEnding) && fits(std::string_view(name).substr(0, name.size() - kEnding.size()))) {
+    if (it->path().filename().string().ends_with(kEnding)) {
       files.push_back(it->path());
     }
   }
@@ -45,28 +40,10 @@ Result<std::vector<std::string>> files_in(const fs::path& folder, const Fits& fi
   return files;
 }
 
-// NAME-000001.smc ...; none if there are none.
-std::vector<std::string> segments_of(const std::string& base) {
-  const fs::path path(base);
-  const std::string start = path.filename().string() + "-";
-  auto files = files_in(path.has_parent_path() ? path.parent_path() : fs::path("."), [&](std::string_view name) {
-    return name.starts_with(start) && is_segment_number(name.substr(start.size()));
-  });
-  if (!files) {
-    return {};
-  }
-  if (!path.has_parent_path()) {
-    for (std::string& file : *files) {
-      file = fs::path(file).filename();
-    }
-  }
-  return std::move(files).value();
-}
-
 Result<std::vector<std::string>> files_of(const std::string& input) {
   std::error_code ignored;
   if (fs::is_directory(input, ignored)) {
-    STACKMAP_TRY_VALUE(files, files_in(input, [](std::string_view) { return true; }));
+    STACKMAP_TRY_VALUE(files, files_in(input));
     if (files.empty()) {
       return make_error(ErrorKind::kNotFound, "the folder " + input + " has no .smc file");
     }
@@ -79,8 +56,10 @@ Result<std::vector<std::string>> files_of(const std::string& input) {
   const std::string base = capture_base(input);
   if (::access((base + ".smc").c_str(), F_OK) == 0) {
     files = {base + ".smc"};
-  } else if (auto segments = segments_of(base); !segments.empty()) {
-    files = std::move(segments);
+  } else if (const std::vector<uint64_t> segments = find_segments(base); !segments.empty()) {
+    files.clear();
+    std::ranges::transform(segments, std::back_inserter(files),
+                           [&](uint64_t number) { return segment_path(base, number); });
   }
   return files;
 }

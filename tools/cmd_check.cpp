@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "exit_code.h"
 #include "output.h"
+#include "session/event_selection.h"
 
 namespace stackmap {
 
@@ -26,8 +27,8 @@ std::string_view mark(CheckItem::State state) {
 
 Result<int> check() {
   bool possible = true;
-  const auto items = check_kernel();
-  STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
+  const auto items = check_kernel([](const auto& available) { return select_events({}, available); });
+  STACKMAP_TRY(write_stdout([&](TextWriter& out) -> Result<void> {
     for (const CheckItem& item : items) {
       possible = possible && item.state != CheckItem::State::kMissing;
       out.write(fmt::format("{:<8} {:<32} {}\n", mark(item.state), item.what, item.detail));

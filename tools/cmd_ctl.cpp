@@ -25,7 +25,7 @@ Result<int> ctl(const Options& options) {
   STACKMAP_TRY_VALUE(path, control_path(options.recording));
   STACKMAP_TRY_VALUE(answer, control_command(path, options.command));
   if (options.command != "snapshot") {
-    STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
+    STACKMAP_TRY(write_stdout([&](TextWriter& out) -> Result<void> {
       out.write(answer);
       return {};
     }));

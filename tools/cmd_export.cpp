@@ -3,12 +3,11 @@
 #include <memory>
 
 #include "base/log.h"
+#include "capture_input.h"
 #include "commands.h"
-#include "exit_code.h"
-#include "name_options.h"
 #include "options.h"
 #include "output.h"
-#include "render/folded.h"
+#include "render/format.h"
 
 namespace stackmap {
 
@@ -16,29 +15,30 @@ namespace {
 
 struct Options {
   Inputs inputs;
-  std::string output;
-  std::string format = "folded";
-  bool force = false;
-  FilterOptions filter;
-  WeightOptions weight;
-  NameOptions names;
-  FoldedOptions folded;
+  OutputFile output;
+  std::string format{formats().front()->name};
+  ProfileOptions profile;
+  bool kernel_suffix = false;
 };
 
-Result<int> export_capture(const Options& options) {
-  STACKMAP_TRY_VALUE(capture, open_capture(options.inputs));
-  STACKMAP_TRY_VALUE(names, options.names.open(capture));
-  STACKMAP_TRY_VALUE(made, make_profile(capture, options.filter, options.weight, names.get()));
-  FoldedSummary summary;
-  STACKMAP_TRY(write_output(options.output, options.force, [&](TextWriter& out) -> Result<void> {
-    summary = write_folded(made.profile, options.folded, out);
+Result<void> write_export(const Options& options, const Capture& capture, const LentNames* lent) {
+  const FormatOptions format{options.kernel_suffix ? KernelNames::kSuffixed : KernelNames::kPlain};
+  STACKMAP_TRY_VALUE(profile, options.profile.make(capture, lent));
+  std::vector<std::string> notes;
+  STACKMAP_TRY(write_output(options.output, [&](TextWriter& out) -> Result<void> {
+    notes = find_format(options.format)->write(profile, format, out);
     return {};
   }));
-  for (const std::string& note : summary.notes) {
+  for (const std::string& note : notes) {
     log_warning(note);
   }
-  tell_damage(capture);
-  return kDone;
+  return {};
+}
+
+Result<int> export_capture(const Options& options) {
+  return with_capture(options.inputs, options.profile.names, [&](const Capture& capture, const LentNames* lent) {
+    return write_export(options, capture, lent);
+  });
 }
 
 }  // namespace
@@ -47,15 +47,14 @@ void add_export(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("export", "Folded stacks, for other tools");
   add_input(*command, options->inputs);
-  command->add_option("--format", options->format, "The format")
-      ->check(CLI::IsMember({"folded"}))
-      ->capture_default_str();
-  command->add_option("-o,--output", options->output, "The file; by default stdout")->type_name("FILE");
-  command->add_flag("--force", options->force, "Replace the file if it exists");
-  options->filter.add_to(*command);
-  options->weight.add_to(*command);
-  options->names.add_to(*command);
-  command->add_flag("--kernel-suffix", options->folded.kernel_suffix, "End kernel functions in _[k]");
+  std::vector<std::string> names;
+  for (const Format* format : formats()) {
+    names.emplace_back(format->name);
+  }
+  command->add_option("--format", options->format, "The format")->check(CLI::IsMember(names))->capture_default_str();
+  add_output(*command, options->output);
+  options->profile.add_to(*command);
+  command->add_flag("--kernel-suffix", options->kernel_suffix, "End kernel functions in _[k]");
   command->callback([&action, options] { action = [options] { return export_capture(*options); }; });
 }
 

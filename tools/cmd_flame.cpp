@@ -5,9 +5,8 @@
 #include <memory>
 
 #include "base/log.h"
+#include "capture_input.h"
 #include "commands.h"
-#include "exit_code.h"
-#include "name_options.h"
 #include "options.h"
 #include "output.h"
 #include "render/flame_svg.h"
@@ -18,40 +17,50 @@ namespace {
 
 struct Options {
   Inputs inputs;
-  std::string output;
+  OutputFile output;
   std::string title;
-  bool force = false;
-  FilterOptions filter;
-  WeightOptions weight;
-  NameOptions names;
+  ProfileOptions profile;
   FlameOptions flame;
+  bool icicle = false;
 };
 
-Result<int> flame(const Options& options) {
-  STACKMAP_TRY_VALUE(capture, open_capture(options.inputs));
-  const std::string output =
-      options.output.empty() && ::isatty(STDOUT_FILENO) != 0 ? capture_base(capture.name()) + ".svg" : options.output;
-  if (!options.force && !output.empty() && output != "-") {
-    STACKMAP_TRY(refuse_existing(output));
+Result<OutputFile> choose_output(const Options& options, const Capture& capture) {
+  OutputFile output = options.output;
+  if (output.path.empty() && ::isatty(STDOUT_FILENO) != 0) {
+    output.path = capture_base(capture.name()) + ".svg";
   }
-  STACKMAP_TRY_VALUE(names, options.names.open(capture));
-  STACKMAP_TRY_VALUE(made, make_profile(capture, options.filter, options.weight, names.get()));
+  if (!output.is_stdout() && !output.force) {
+    STACKMAP_TRY(refuse_existing(output.path));
+  }
+  return output;
+}
+
+Result<void> write_flame(const Options& options, const Capture& capture, const LentNames* lent) {
+  STACKMAP_TRY_VALUE(output, choose_output(options, capture));
+  STACKMAP_TRY_VALUE(profile, options.profile.make(capture, lent));
   if (!options.title.empty()) {
-    made.profile.title = options.title;
+    profile.title = options.title;
   }
+  FlameOptions flame = options.flame;
+  flame.root = options.icicle ? FlameRoot::kTop : FlameRoot::kBottom;
   FlameSummary summary;
-  STACKMAP_TRY(write_output(output, options.force, [&](TextWriter& out) -> Result<void> {
-    summary = write_flame_svg(made.profile, options.flame, out);
+  STACKMAP_TRY(write_output(output, [&](TextWriter& out) -> Result<void> {
+    summary = write_flame_svg(profile, flame, out);
     return {};
   }));
   for (const std::string& warning : summary.warnings) {
     log_warning(warning);
   }
-  if (!output.empty() && output != "-") {
-    log_note("wrote " + output + "; open it in a browser");
+  if (!output.is_stdout()) {
+    log_note("wrote " + output.path + "; open it in a browser");
   }
-  tell_damage(capture);
-  return kDone;
+  return {};
+}
+
+Result<int> flame(const Options& options) {
+  return with_capture(options.inputs, options.profile.names, [&](const Capture& capture, const LentNames* lent) {
+    return write_flame(options, capture, lent);
+  });
 }
 
 }  // namespace
@@ -60,14 +69,10 @@ void add_flame(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("flame", "A flame graph (SVG)");
   add_input(*command, options->inputs);
-  command->add_option("-o,--output", options->output, "The file; by default stdout, or NAME.svg on a terminal")
-      ->type_name("FILE");
-  command->add_flag("--force", options->force, "Replace the file if it exists");
-  options->filter.add_to(*command);
-  options->weight.add_to(*command);
-  options->names.add_to(*command);
+  add_output(*command, options->output, "stdout, or NAME.svg on a terminal");
+  options->profile.add_to(*command);
   command->add_option("--title", options->title, "Title; by default the capture's name");
-  command->add_flag("--icicle", options->flame.icicle, "Root at the top");
+  command->add_flag("--icicle", options->icicle, "Root at the top");
   command->add_option("--width", options->flame.width, "Width in pixels")
       ->check(CLI::Range(200.0, 100000.0))
       ->capture_default_str();

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "capture_input.h"
 #include "commands.h"
 #include "exit_code.h"
 #include "options.h"
@@ -137,7 +138,7 @@ void write_event_types(const Capture& capture, const std::map<uint16_t, uint64_t
 Result<int> inspect(const Options& options) {
   STACKMAP_TRY_VALUE(capture, open_capture(options.inputs));
   STACKMAP_TRY_VALUE(verdict, verify(capture));
-  STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
+  STACKMAP_TRY(write_stdout([&](TextWriter& out) -> Result<void> {
     write_info(capture, out);
     if (capture.file_count() > 1) {
       write_segments(capture, out);

@@ -10,6 +10,7 @@
 #include "exit_code.h"
 #include "output.h"
 #include "record/kinds.h"
+#include "record/trace_kinds.h"
 
 namespace stackmap {
 
@@ -20,14 +21,15 @@ Result<int> list(const std::string& pattern) {
   STACKMAP_TRY_VALUE(tracepoints, tracefs.tracepoints());
   const std::string glob = pattern.find(':') == std::string::npos ? pattern + ":*" : pattern;
   size_t shown = 0;
-  STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
+  STACKMAP_TRY(write_stdout([&](TextWriter& out) -> Result<void> {
     for (const Tracepoint& tracepoint : tracepoints) {
       if (!pattern.empty() && ::fnmatch(glob.c_str(), tracepoint.full_name().c_str(), 0) != 0) {
         continue;
       }
       ++shown;
       const KindInfo* kind = find_kind(tracepoint.category, tracepoint.name);
-      const bool fields = kind != nullptr && kind->event;
+      const bool fields = (kind != nullptr && kind->can_be_asked_for()) ||
+                          find_trace_kind(tracepoint.category, tracepoint.name) != nullptr;
       out.write(fmt::format("{}{}\n", tracepoint.full_name(), fields ? "  (with its fields)" : ""));
     }
     return {};

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // stackmap map: the stacks of a capture, resolved, in the kernel's stack_map text, as JSON, or for other programs.
-#include <unistd.h>
-
 #include <limits>
 #include <memory>
 
 #include "capture/map_binary_writer.h"
 #include "capture/map_file.h"
+#include "capture_input.h"
 #include "commands.h"
-#include "exit_code.h"
-#include "name_options.h"
 #include "options.h"
 #include "output.h"
 #include "profile/event_source.h"
@@ -21,10 +18,9 @@ namespace {
 struct Options {
   Inputs inputs;
   NameOptions names;
-  std::string output;
+  OutputFile output;
   std::string format = "text";
   uint32_t generation = 0;  // 0: all of them, or the last one where a format holds only one
-  bool force = false;
 };
 
 Result<void> write_text(const Capture& capture, uint32_t number,
@@ -41,25 +37,23 @@ Result<void> write_text(const Capture& capture, uint32_t number,
 
 Result<int> map(const Options& options) {
   if (options.format == "bin") {
-    STACKMAP_TRY(refuse_terminal(options.output, "a map in this format"));
+    STACKMAP_TRY(refuse_terminal(options.output.path, "a map in this format"));
   }
-  STACKMAP_TRY_VALUE(capture, open_capture(options.inputs));
-  STACKMAP_TRY_VALUE(names, options.names.open(capture));
-  const CaptureSource source(capture, names.get());
-  const auto symbol_text = [&](uint64_t address) { return source.symbol_text(address); };
-  STACKMAP_TRY(write_output(options.output, options.force, [&](TextWriter& out) -> Result<void> {
-    if (options.format == "text") {
-      return write_text(capture, options.generation, symbol_text, out);
-    }
-    STACKMAP_TRY_VALUE(generation, map_generation(capture, options.generation));
-    if (options.format == "bin") {
-      return write_map_binary(generation, out);
-    }
-    write_map_json(generation, symbol_text, out);
-    return {};
-  }));
-  tell_damage(capture);
-  return kDone;
+  return with_capture(options.inputs, options.names, [&](const Capture& capture, const LentNames* names) {
+    const CaptureSource source(capture, names);
+    const auto symbol_text = [&](uint64_t address) { return source.symbol_text(address); };
+    return write_output(options.output, [&](TextWriter& out) -> Result<void> {
+      if (options.format == "text") {
+        return write_text(capture, options.generation, symbol_text, out);
+      }
+      STACKMAP_TRY_VALUE(generation, map_generation(capture, options.generation));
+      if (options.format == "bin") {
+        return write_map_binary(generation, out);
+      }
+      write_map_json(generation, symbol_text, out);
+      return {};
+    });
+  });
 }
 
 }  // namespace
@@ -79,8 +73,7 @@ void add_map(CLI::App& app, Action& action) {
                    "Only this generation; by default all of them as text, else the last one")
       ->type_name("G")
       ->check(CLI::Range(uint32_t{1}, std::numeric_limits<uint32_t>::max()));
-  command->add_option("-o,--output", options->output, "The file; by default stdout")->type_name("FILE");
-  command->add_flag("--force", options->force, "Replace the file if it exists");
+  add_output(*command, options->output);
   command->callback([&action, options] { action = [options] { return map(*options); }; });
 }
 

@@ -12,7 +12,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "capture/losses.h"
-#include "collector/collector.h"
+#include "collector/bpf_namer.h"
+#include "collector/kernel_source.h"
 #include "commands.h"
 #include "exit_code.h"
 #include "map_output.h"
@@ -21,7 +22,9 @@
 #include "record_options.h"
 #include "render/losses.h"
 #include "session/command.h"
+#include "session/recording.h"
 #include "store/segment_files.h"
+#include "symbolize/chain_namer.h"
 #include "symbolize/kallsyms.h"
 
 namespace stackmap {
@@ -92,7 +95,7 @@ Result<CaptureOutput> choose_output(const RecordOptions& options) {
 }
 
 // What a recording of several captures has left.
-std::string files_text(const RecordOptions& options, const CollectorResult& result) {
+std::string files_text(const RecordOptions& options, const RecordingResult& result) {
   const std::string base = capture_base(options.output);
   const std::string removed =
       result.removed == 0 ? "" : fmt::format(", {} older ones have made room", human_count(result.removed));
@@ -107,7 +110,7 @@ std::string files_text(const RecordOptions& options, const CollectorResult& resu
 }
 
 // The closing line, the map file, and what was lost.
-Result<int> finish(const RecordOptions& options, const CaptureOutput& output, const CollectorResult& result) {
+Result<int> finish(const RecordOptions& options, const CaptureOutput& output, const RecordingResult& result) {
   std::string closing =
       fmt::format("{} events, {} stacks in {:.1f} s", human_count(result.total.events),
                   human_count(result.total.stacks), static_cast<double>(result.total.elapsed_ns) / 1e9);
@@ -149,18 +152,45 @@ void remove_empty_segments(const std::string& base, const std::vector<uint64_t>&
   }
 }
 
-Result<int> record(const RecordOptions& options) {
-  set_quiet(options.quiet);
-  STACKMAP_TRY_VALUE(output, choose_output(options));
-  STACKMAP_TRY_VALUE(collector, collector_options(options));
-  const std::vector<uint64_t> before = find_segments(capture_base(options.output));
-  LiveLine live;
-  bool file_made = false;
-  Collector::Hooks hooks;
-  hooks.fallback_namer = []() -> Result<std::unique_ptr<KernelNamer>> {
+// The kernel itself, or where it does not tell, its list of symbols.
+Result<std::unique_ptr<ChainNamer>> open_namer() {
+  const auto ask_the_kernel = []() -> Result<std::unique_ptr<KernelNamer>> {
+    auto kernel = BpfNamer::create();
+    if (!kernel) {
+      Error error = std::move(kernel).error();
+      if (error.kind == ErrorKind::kPrivilege) {
+        error.remedy = "run as root, outside of a restricted container";
+      }
+      return error;
+    }
+    return std::unique_ptr<KernelNamer>(std::move(kernel).value());
+  };
+  const auto load_the_list = []() -> Result<std::unique_ptr<KernelNamer>> {
     STACKMAP_TRY_VALUE(kallsyms, Kallsyms::load());
     return std::unique_ptr<KernelNamer>(new Kallsyms(std::move(kallsyms)));
   };
+  auto namer = std::make_unique<ChainNamer>(std::vector<ChainNamer::Open>{ask_the_kernel, load_the_list});
+  STACKMAP_TRY(namer->open());
+  for (const Error& failure : namer->failures()) {
+    log_note(failure.message() + "; using " + namer->source());
+  }
+  return namer;
+}
+
+Result<RecordingResult> record_the_kernel(const RecordingOptions& options, LibbpfLog log, const RecordingHooks& hooks) {
+  STACKMAP_TRY_VALUE(source, KernelSource::create(log));
+  STACKMAP_TRY_VALUE(namer, open_namer());
+  return Recording::run(options, *source, namer.get(), hooks);
+}
+
+Result<int> record(const RecordOptions& options) {
+  set_quiet(options.quiet);
+  STACKMAP_TRY_VALUE(output, choose_output(options));
+  STACKMAP_TRY_VALUE(recording, recording_options(options));
+  const std::vector<uint64_t> before = find_segments(capture_base(options.output));
+  LiveLine live;
+  bool file_made = false;
+  RecordingHooks hooks;
   hooks.open_file = [&]() -> Result<std::unique_ptr<WritableFile>> {
     if (output.capture == "-") {
       return borrow_file(STDOUT_FILENO, "stdout");
@@ -175,7 +205,7 @@ Result<int> record(const RecordOptions& options) {
   }
   bool started = false;
   hooks.started = [&] { started = true; };
-  auto done = Collector::run(collector, hooks);
+  auto done = record_the_kernel(recording, options.verbose ? LibbpfLog::kShown : LibbpfLog::kKept, hooks);
   live.erase();
   if (!done) {
     const ErrorKind kind = done.error().kind;

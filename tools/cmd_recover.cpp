@@ -8,10 +8,10 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "capture/copy_capture.h"
+#include "capture_input.h"
 #include "commands.h"
 #include "exit_code.h"
 #include "map_output.h"
-#include "options.h"
 #include "output.h"
 
 namespace stackmap {

@@ -2,9 +2,8 @@
 // stackmap script: the events of a capture as text, as the kernel's trace file prints them.
 #include <memory>
 
+#include "capture_input.h"
 #include "commands.h"
-#include "exit_code.h"
-#include "name_options.h"
 #include "options.h"
 #include "output.h"
 #include "profile/event_source.h"
@@ -25,24 +24,23 @@ Result<int> script(const Options& options) {
   if (options.names.asked() && !options.script.resolve) {
     return make_error(ErrorKind::kUsage, "names are printed with --resolve alone");
   }
-  STACKMAP_TRY_VALUE(capture, open_capture(options.inputs));
-  STACKMAP_TRY_VALUE(names, options.names.open(capture));
-  ScriptOptions script_options = options.script;
-  STACKMAP_TRY_VALUE(filter, options.filter.filter(capture));
-  script_options.filter = std::move(filter);
-  if (capture.ledger().has("import.stale_cookies")) {
-    auto& generations = script_options.imported_generations.emplace();
-    for (const CapturedStack& stack : capture.stacks()) {
-      generations.insert(stack.cookie.generation());
-    }
-  }
-  const CaptureSource source(capture, names.get());
-  STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
-    STACKMAP_TRY(write_script(source, script_options, out));
-    return {};
-  }));
-  tell_damage(capture);
-  return kDone;
+  return with_capture(options.inputs, options.names,
+                      [&](const Capture& capture, const LentNames* names) -> Result<void> {
+                        ScriptOptions script_options = options.script;
+                        STACKMAP_TRY_VALUE(filter, options.filter.filter(capture));
+                        script_options.filter = std::move(filter);
+                        if (capture.ledger().has("import.stale_cookies")) {
+                          auto& generations = script_options.imported_generations.emplace();
+                          for (const CapturedStack& stack : capture.stacks()) {
+                            generations.insert(stack.cookie.generation());
+                          }
+                        }
+                        const CaptureSource source(capture, names);
+                        return write_stdout([&](TextWriter& out) -> Result<void> {
+                          STACKMAP_TRY(write_script(source, script_options, out));
+                          return {};
+                        });
+                      });
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 #include "capture/losses.h"
+#include "capture_input.h"
 #include "commands.h"
-#include "exit_code.h"
 #include "options.h"
 #include "output.h"
 
@@ -13,9 +13,8 @@ namespace stackmap {
 
 namespace {
 
-Result<int> stat(const Inputs& inputs) {
-  STACKMAP_TRY_VALUE(capture, open_capture(inputs));
-  STACKMAP_TRY(write_output("", false, [&](TextWriter& out) -> Result<void> {
+Result<void> write_stat(const Capture& capture) {
+  STACKMAP_TRY(write_stdout([&](TextWriter& out) -> Result<void> {
     out.write(stat_text(capture.ledger()));
     return {};
   }));
@@ -24,8 +23,7 @@ Result<int> stat(const Inputs& inputs) {
                  ? capture.name() + " was imported: what it was made of has no statistics of a stack map"
                  : capture.name() + " has no statistics of a stack map: its recorder did not come to write them");
   }
-  tell_damage(capture);
-  return kDone;
+  return {};
 }
 
 }  // namespace
@@ -34,7 +32,11 @@ void add_stat(CLI::App& app, Action& action) {
   auto inputs = std::make_shared<Inputs>();
   CLI::App* command = app.add_subcommand("stat", "The stack map's statistics, in the kernel's stack_map_stat text");
   add_input(*command, *inputs);
-  command->callback([&action, inputs] { action = [inputs] { return stat(*inputs); }; });
+  command->callback([&action, inputs] {
+    action = [inputs] {
+      return with_capture(*inputs, {}, [](const Capture& capture, const LentNames*) { return write_stat(capture); });
+    };
+  });
 }
 
 }  // namespace stackmap

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --kallsyms, --sysroot, --boot-id: names for what a capture does not name itself (symbolize/lent_names.h).
+// --kallsyms, --sysroot, --boot-id: names for what a capture does not name itself (profile/lent_names.h).
 #pragma once
 
 #include <CLI/CLI.hpp>

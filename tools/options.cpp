@@ -3,14 +3,8 @@
 
 #include <fmt/format.h>
 #include <fnmatch.h>
-#include <unistd.h>
 
-#include <filesystem>
-
-#include "base/log.h"
 #include "base/text.h"
-#include "profile/event_source.h"
-#include "render/losses.h"
 
 namespace stackmap {
 
@@ -21,74 +15,6 @@ std::string capture_base(const std::string& name) {
     }
   }
   return name;
-}
-
-namespace {
-
-void tell_damage_of(const CaptureFile& file) {
-  const Damage& damage = file.damage;
-  if (damage.any()) {
-    std::string text = fmt::format("{} is damaged ({})", file.name, damage.first);
-    text += fmt::format(": {} bad blocks, {} missing blocks, {} bytes skipped, {} bytes of an unfinished block",
-                        damage.bad_blocks, damage.missing_blocks, damage.bytes_skipped, damage.torn_bytes);
-    log_warning(text + "; what is whole is used");
-  }
-  if (!damage.closed) {
-    log_warning(file.name +
-                " has no end: it is still being written, or its recorder was killed; "
-                "what is missing at the end cannot be told");
-  }
-  if (damage.unknown_blocks != 0) {
-    log_warning(
-        fmt::format("{} has {} blocks of a later version, which are skipped", file.name, damage.unknown_blocks));
-  }
-}
-
-}  // namespace
-
-void tell_damage(const Capture& capture) {
-  for (const CaptureFile& file : capture.files()) {
-    tell_damage_of(file);
-  }
-  if (!capture.missing_segments().empty()) {
-    log_warning(fmt::format("{}: {}; the others are used", capture.name(), capture.missing_segments()));
-  }
-}
-
-namespace {
-
-// The files at the end that are of one recording; none if the last one cannot be read.
-std::vector<std::string> newest_recording(const std::vector<std::string>& files) {
-  std::vector<std::string> newest;
-  uint64_t session = 0;
-  for (auto file = files.rbegin(); file != files.rend(); ++file) {
-    const auto capture = Capture::open(*file);
-    if (!capture || (!newest.empty() && (session == 0 || capture->info().session != session))) {
-      break;
-    }
-    session = capture->info().session;
-    newest.insert(newest.begin(), *file);
-  }
-  return newest;
-}
-
-}  // namespace
-
-Result<Capture> open_capture(const Inputs& inputs) {
-  STACKMAP_TRY_VALUE(files, capture_files(inputs));
-  auto capture = Capture::open(files);
-  // Of a name that several recordings have, one for each start of the recorder, the newest is meant.
-  const bool by_name = inputs.size() == 1 && files.size() > 1 && !std::filesystem::is_directory(inputs.front());
-  if (capture || capture.error().kind != ErrorKind::kUsage || !by_name) {
-    return capture;
-  }
-  const auto newest = newest_recording(files);
-  if (newest.empty() || newest.size() == files.size()) {
-    return capture;
-  }
-  log_note(fmt::format("{} has several recordings; this is the newest, {}{}. Name the files of another to read it",
-                       inputs.front(), newest.front(), newest.size() > 1 ? " to " + newest.back() : ""));
-  return Capture::open(newest);
 }
 
 Result<std::vector<uint32_t>> parse_ids(const std::vector<std::string>& lists) {
@@ -155,29 +81,29 @@ Result<Filter> FilterOptions::filter(const Capture& capture) const {
 }
 
 void WeightOptions::add_to(CLI::App& command) {
-  command.add_option("--weight", weight, "What is added up: count, or bytes allocated")
-      ->check(CLI::IsMember({"count", "bytes"}))
-      ->capture_default_str();
+  std::vector<std::string> names;
+  std::string help = "What is added up: ";
+  for (const WeightInfo* info : weights()) {
+    const bool last = info == weights().back();
+    help += fmt::format("{}{}", names.empty() ? "" : last ? ", or " : ", ", info->help);
+    names.emplace_back(info->name);
+  }
+  command.add_option("--weight", weight, help)->check(CLI::IsMember(names))->capture_default_str();
   command.add_flag("--merge-tasks", merge_tasks, "Add up all threads: no frame for their names");
   command.add_flag("--modules", modules, "Put the module behind a function's name");
 }
 
 AggregateOptions WeightOptions::aggregate_options() const {
   AggregateOptions options;
-  options.weight = weight == "bytes" ? Weight::kBytes : Weight::kCount;
+  options.weight = find_weight(weight);
   options.merge_tasks = merge_tasks;
   options.module_suffix = modules;
   return options;
 }
 
-Result<Aggregate> make_profile(const Capture& capture, const FilterOptions& filter_options, const WeightOptions& weight,
-                               const LentNames* names) {
-  STACKMAP_TRY_VALUE(filter, filter_options.filter(capture));
-  const CaptureSource source(capture, names);
-  STACKMAP_TRY_VALUE(made, aggregate(source, filter, weight.aggregate_options()));
-  made.profile.title = capture_base(capture.name());
-  made.profile.losses = one_line_summary(capture.ledger());
-  return made;
+void add_output(CLI::App& command, OutputFile& output, const std::string& otherwise) {
+  command.add_option("-o,--output", output.path, "The file; by default " + otherwise)->type_name("FILE");
+  command.add_flag("--force", output.force, "Replace the file if it exists");
 }
 
 }  // namespace stackmap

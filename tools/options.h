@@ -9,9 +9,9 @@
 
 #include "base/result.h"
 #include "capture/capture.h"
+#include "output.h"
 #include "profile/aggregate.h"
 #include "profile/filter.h"
-#include "profile/lent_names.h"
 
 namespace stackmap {
 
@@ -22,10 +22,6 @@ std::string capture_base(const std::string& name);
 using Inputs = std::vector<std::string>;
 // The files that the inputs mean. Of several, those that a power cut left empty are told of and left out.
 Result<std::vector<std::string>> capture_files(const Inputs& inputs);
-// The same, opened as one capture.
-Result<Capture> open_capture(const Inputs& inputs);
-// Says on stderr what is wrong with the capture, if anything is: at the end, since reading the events can find more.
-void tell_damage(const Capture& capture);
 
 // Comma lists of thread or process numbers.
 Result<std::vector<uint32_t>> parse_ids(const std::vector<std::string>& lists);
@@ -47,7 +43,7 @@ struct FilterOptions {
 
 // --weight, --merge-tasks, --modules: what is added up, and how.
 struct WeightOptions {
-  std::string weight = "count";
+  std::string weight{weights().front()->name};
   bool merge_tasks = false;
   bool modules = false;
 
@@ -55,8 +51,7 @@ struct WeightOptions {
   AggregateOptions aggregate_options() const;
 };
 
-// A profile of a capture, with its title and losses. `names` names what the capture does not; may be null.
-Result<Aggregate> make_profile(const Capture& capture, const FilterOptions& filter, const WeightOptions& weight,
-                               const LentNames* names = nullptr);
+// -o, --force of a command that writes one file; `otherwise` is where it goes without -o.
+void add_output(CLI::App& command, OutputFile& output, const std::string& otherwise = "stdout");
 
 }  // namespace stackmap

@@ -66,21 +66,25 @@ Result<CaptureOutput> choose_capture_output(const std::string& name, bool force)
   return output;
 }
 
-Result<void> write_output(const std::string& path, bool force, const std::function<Result<void>(TextWriter&)>& write) {
-  if (path.empty() || path == "-") {
-    const auto file = borrow_file(STDOUT_FILENO, "stdout");
-    TextWriter writer(*file);
-    STACKMAP_TRY(write(writer));
-    auto flushed = writer.flush();
-    if (!flushed && flushed.error().errnum == EPIPE) {
-      return {};
-    }
-    return flushed;
+Result<void> write_stdout(const std::function<Result<void>(TextWriter&)>& write) {
+  const auto file = borrow_file(STDOUT_FILENO, "stdout");
+  TextWriter writer(*file);
+  STACKMAP_TRY(write(writer));
+  auto flushed = writer.flush();
+  if (!flushed && flushed.error().errnum == EPIPE) {
+    return {};
   }
-  if (!force) {
-    STACKMAP_TRY(refuse_existing(path));
+  return flushed;
+}
+
+Result<void> write_output(const OutputFile& output, const std::function<Result<void>(TextWriter&)>& write) {
+  if (output.is_stdout()) {
+    return write_stdout(write);
   }
-  STACKMAP_TRY_VALUE(file, ReplacingFile::create(path));
+  if (!output.force) {
+    STACKMAP_TRY(refuse_existing(output.path));
+  }
+  STACKMAP_TRY_VALUE(file, ReplacingFile::create(output.path));
   TextWriter writer(file.file());
   STACKMAP_TRY(write(writer));
   STACKMAP_TRY(writer.flush());

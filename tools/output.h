@@ -11,9 +11,17 @@
 
 namespace stackmap {
 
-// Runs `write` with a writer for `path` ("" or "-": stdout). A file comes into place whole or not at all; one that
-// exists is refused unless `force`. A reader of stdout that goes away early is no error.
-Result<void> write_output(const std::string& path, bool force, const std::function<Result<void>(TextWriter&)>& write);
+struct OutputFile {
+  std::string path = {};  // "" or "-": stdout
+  bool force = false;     // replace a file that exists, which is refused otherwise
+
+  bool is_stdout() const { return path.empty() || path == "-"; }
+};
+
+// Runs `write` with a writer for the file. It comes into place whole or not at all.
+Result<void> write_output(const OutputFile& output, const std::function<Result<void>(TextWriter&)>& write);
+// The same to stdout; a reader that goes away early is no error.
+Result<void> write_stdout(const std::function<Result<void>(TextWriter&)>& write);
 
 // A file that somebody else closes or renames. It must outlive the result.
 std::unique_ptr<WritableFile> share_file(WritableFile& file);

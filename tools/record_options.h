@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of `stackmap record`, and what they ask of the collector.
+// The options of `stackmap record`, and what they ask of the recording.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "collector/collector.h"
+#include "session/recording_options.h"
 
 namespace CLI {
 class App;
@@ -55,6 +55,6 @@ bool makes_several(const RecordOptions& options);
 void add_record_options(CLI::App& command, const std::shared_ptr<RecordOptions>& options);
 
 // kUsage for what does not go together. Looks at tracefs for the events.
-Result<CollectorOptions> collector_options(const RecordOptions& options);
+Result<RecordingOptions> recording_options(const RecordOptions& options);
 
 }  // namespace stackmap

@@ -36,7 +36,6 @@ class ByteReader {
 
   bool ok() const { return ok_; }
   size_t remaining() const { return bytes_.size() - at_; }
-  size_t position() const { return at_; }
   bool at_end() const { return at_ == bytes_.size(); }
 
   // An unsigned or signed integer of 1 to 8 bytes, least significant first.

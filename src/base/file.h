@@ -46,8 +46,7 @@ std::string directory_of(const std::string& path);
 
 enum class Create : uint8_t {
   // An existing file is an error (kExists). The file gets its name with the first append(): before that there is
-  // nothing
-  // that a crash could leave. Where a file system cannot do that, it is there and empty until then.
+  // nothing that a crash could leave. Where a file system cannot do that, it is there and empty until then.
   kNew,
   kReplace,  // an existing file is emptied
 };

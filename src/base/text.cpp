@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 namespace stackmap {
 
@@ -180,6 +181,11 @@ bool is_utf8(std::string_view text) {
     text.remove_prefix(n);
   }
   return true;
+}
+
+std::string errno_name(int errnum) {
+  const char* name = ::strerrorname_np(errnum);
+  return name != nullptr ? std::string(name) : std::to_string(errnum);
 }
 
 std::string printable(std::string_view text) {

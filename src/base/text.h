@@ -28,6 +28,9 @@ std::string human_size(uint64_t bytes);
 // "1,234,567".
 std::string human_count(uint64_t count);
 
+// "EFAULT"; the number where it has no name.
+std::string errno_name(int errnum);
+
 // The text with control bytes, and bytes that are not UTF-8, as \xNN; a backslash before an x is doubled.
 std::string printable(std::string_view text);
 // Whether the text is well-formed UTF-8 (no surrogates, no overlong forms).

@@ -56,66 +56,93 @@ bool BlockReader::starts_block(uint64_t offset) const {
   return n && *n == bytes.size() && std::memcmp(bytes.data(), kBlockStart.data(), bytes.size()) == 0;
 }
 
-Result<std::vector<FoundBlock>> BlockReader::scan(ScanFaults& faults) {
+struct BlockReader::Search {
+  uint64_t size = 0;  // of the file
+  uint64_t at = 0;    // where the next header should be
   std::vector<FoundBlock> blocks;
-  const uint64_t size = file_.size();
-  const auto note = [&](uint64_t offset, std::string_view what) {
+  ScanFaults& faults;
+
+  uint64_t next_sequence() const { return blocks.empty() ? 0 : blocks.back().header.sequence + 1; }
+  void note(std::string_view what) const {
     if (faults.first.empty()) {
-      const uint64_t number = blocks.empty() ? 0 : blocks.back().header.sequence + 1;
-      faults.first = fmt::format("block {} at byte {}: {}", number, offset, what);
-      faults.first_offset = offset;
+      faults.first = fmt::format("block {} at byte {}: {}", next_sequence(), at, what);
+      faults.first_offset = at;
     }
-  };
-  uint64_t at = 0;
-  while (at < size) {
-    std::byte bytes[kBlockHeaderBytes];
-    STACKMAP_TRY_VALUE(n, file_.read_at(at, bytes));
+  }
+};
+
+// Of the bytes where a header should be, which are fewer than one has at the end of the file. An error if the file is
+// of a later version.
+Result<HeaderFault> BlockReader::read_header(const Search& search, std::span<const std::byte> bytes,
+                                             BlockHeader& header) const {
+  if (bytes.size() < kBlockHeaderBytes) {
+    return HeaderFault::kNoMagic;
+  }
+  const HeaderFault fault = decode_block_header(bytes.first<kBlockHeaderBytes>(), header);
+  if (fault == HeaderFault::kBadVersion && search.blocks.empty()) {
+    return make_error(ErrorKind::kCorrupt,
+                      fmt::format("{} is of format version {}, this program reads up to {}", file_.name(),
+                                  header.version, kFormatVersion),
+                      "use a later stackmap");
+  }
+  if (fault == HeaderFault::kNone && !search.blocks.empty() &&
+      header.capture_id != search.blocks.front().header.capture_id) {
+    return HeaderFault::kBadChecksum;
+  }
+  return fault;
+}
+
+void BlockReader::take_block(Search& search, const BlockHeader& header) const {
+  const uint64_t expected = search.next_sequence();
+  if (header.sequence > expected) {
+    search.note(fmt::format("{} blocks are missing there", header.sequence - expected));
+    search.faults.missing_blocks += header.sequence - expected;
+  }
+  const uint64_t contents = search.at + kBlockHeaderBytes;
+  const uint64_t end = contents + header.stored_bytes;
+  search.blocks.push_back({search.at, header});
+  // A block that was cut short, with others behind it, does not end where one begins. Then what lies inside its
+  // stated length is looked at too; whether its own payload is whole, its checksum tells.
+  search.at = end == search.size || starts_block(end) ? end : std::min(end, find_next(contents));
+}
+
+// Goes on behind what is no block. False if it is the last thing in the file.
+bool BlockReader::skip_fault(Search& search, std::span<const std::byte> bytes, HeaderFault fault) const {
+  const uint64_t next = find_next(search.at + 1);
+  // What begins like a block and has nothing good behind it is the block that was being written.
+  const bool starts_right = !bytes.empty() && std::memcmp(bytes.data(), kBlockStart.data(),
+                                                          std::min<size_t>(bytes.size(), kBlockStart.size())) == 0;
+  if (next == search.size && starts_right && (fault == HeaderFault::kNone || bytes.size() < kBlockHeaderBytes)) {
+    search.note("an unfinished block at the end");
+    search.faults.torn_bytes += search.size - search.at;
+    return false;
+  }
+  search.note(fault == HeaderFault::kBadChecksum ? "a block header with a wrong checksum" : "no block header");
+  ++search.faults.bad_blocks;
+  search.faults.bytes_skipped += next - search.at;
+  search.at = next;
+  return true;
+}
+
+Result<std::vector<FoundBlock>> BlockReader::scan(ScanFaults& faults) {
+  Search search{.size = file_.size(), .blocks = {}, .faults = faults};
+  std::array<std::byte, kBlockHeaderBytes> buffer;
+  while (search.at < search.size) {
+    STACKMAP_TRY_VALUE(n, file_.read_at(search.at, buffer));
+    const auto bytes = std::span<const std::byte>(buffer).first(n);
     BlockHeader header;
-    HeaderFault fault = HeaderFault::kNoMagic;
-    if (n == kBlockHeaderBytes) {
-      fault = decode_block_header(bytes, header);
-      if (fault == HeaderFault::kBadVersion && blocks.empty()) {
-        return make_error(ErrorKind::kCorrupt,
-                          fmt::format("{} is of format version {}, this program reads up to {}", file_.name(),
-                                      header.version, kFormatVersion),
-                          "use a later stackmap");
-      }
-      if (fault == HeaderFault::kNone && !blocks.empty() && header.capture_id != blocks.front().header.capture_id) {
-        fault = HeaderFault::kBadChecksum;
-      }
-    }
-    if (fault == HeaderFault::kNone && header.stored_bytes <= size - at - kBlockHeaderBytes) {
-      const uint64_t expected = blocks.empty() ? 0 : blocks.back().header.sequence + 1;
-      if (header.sequence > expected) {
-        note(at, fmt::format("{} blocks are missing there", header.sequence - expected));
-        faults.missing_blocks += header.sequence - expected;
-      }
-      const uint64_t end = at + kBlockHeaderBytes + header.stored_bytes;
-      // A block that was cut short, with others behind it, does not end where one begins. Then what lies inside its
-      // stated length is looked at too; whether its own payload is whole, its checksum tells.
-      blocks.push_back({at, header});
-      at = end == size || starts_block(end) ? end : std::min(end, find_next(at + kBlockHeaderBytes));
-      continue;
-    }
-    const uint64_t next = find_next(at + 1);
-    // What begins like a block and has nothing good behind it is the block that was being written.
-    const bool starts_right =
-        std::memcmp(bytes, kBlockStart.data(), std::min<size_t>(n, kBlockStart.size())) == 0 && n != 0;
-    if (next == size && starts_right && (fault == HeaderFault::kNone || n < kBlockHeaderBytes)) {
-      note(at, "an unfinished block at the end");
-      faults.torn_bytes += size - at;
+    STACKMAP_TRY_VALUE(fault, read_header(search, bytes, header));
+    if (fault == HeaderFault::kNone && header.stored_bytes <= search.size - search.at - kBlockHeaderBytes) {
+      take_block(search, header);
+    } else if (!skip_fault(search, bytes, fault)) {
       break;
     }
-    note(at, fault == HeaderFault::kBadChecksum ? "a block header with a wrong checksum" : "no block header");
-    ++faults.bad_blocks;
-    faults.bytes_skipped += next - at;
-    at = next;
   }
-  if (blocks.empty()) {
+  if (search.blocks.empty()) {
     return make_error(ErrorKind::kCorrupt, file_.name() + " is not a stackmap capture",
-                      size == 0 ? "it is empty" : "no block of one is in it");
+                      search.size == 0 ? "it is empty" : "no block of one is in it");
   }
-  return blocks;
+  return std::move(search.blocks);
 }
 
 Result<std::span<const std::byte>> BlockReader::payload(const FoundBlock& block) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,10 @@ class BlockReader {
   Result<std::span<const std::byte>> payload(const FoundBlock& block);
 
  private:
+  struct Search;  // what scan() has found so far
+  Result<HeaderFault> read_header(const Search& search, std::span<const std::byte> bytes, BlockHeader& header) const;
+  void take_block(Search& search, const BlockHeader& header) const;
+  bool skip_fault(Search& search, std::span<const std::byte> bytes, HeaderFault fault) const;
   uint64_t find_next(uint64_t from) const;
   bool starts_block(uint64_t offset) const;
 

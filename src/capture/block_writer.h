@@ -53,8 +53,6 @@ class BlockWriter {
   Result<void> sync() { return file_->sync(); }
 
   uint64_t bytes_written() const { return bytes_.load(std::memory_order_relaxed); }
-  uint64_t blocks_written() const { return sequence_; }
-  const std::string& name() const { return file_->name(); }
 
  private:
   std::unique_ptr<WritableFile> file_;

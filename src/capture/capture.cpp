@@ -10,12 +10,6 @@
 
 namespace stackmap {
 
-bool CaptureInfo::operator==(const CaptureInfo& other) const {
-  return host == other.host && tool == other.tool && command == other.command && symbol_source == other.symbol_source &&
-         map_capacity == other.map_capacity && max_depth == other.max_depth && ring_bytes == other.ring_bytes &&
-         session == other.session && segment == other.segment;
-}
-
 struct Capture::State {
   std::vector<std::unique_ptr<CapturePart>> parts;
   std::string name;
@@ -238,7 +232,7 @@ std::vector<std::pair<uint64_t, std::string_view>> Capture::strings() const {
 }
 
 Result<void> Capture::for_each_event(const std::function<bool(const Event&)>& callback) const {
-  const EventLayout layout(state_->tables.types);
+  const EventLayout layout(state_->tables);
   for (const auto& part : state_->parts) {
     STACKMAP_TRY_VALUE(go_on, part->for_each_event(layout, callback));
     if (!go_on) {

@@ -47,7 +47,6 @@ struct CaptureInfo {
   uint64_t session = 0;              // a random number, the same for all segments of a recording; 0: of its own
   uint64_t segment = 0;              // 1, 2, ...; 0: not one of several
   std::vector<ClockAnchor> anchors;  // at the start, and at later flushes
-  bool operator==(const CaptureInfo&) const;
 };
 
 struct CapturedStack {

@@ -7,15 +7,13 @@
 #include <string_view>
 
 #include "capture/capture_part.h"
+#include "capture/segment_names.h"
 
 namespace stackmap {
 
 namespace {
 
 using Parts = std::vector<std::unique_ptr<CapturePart>>;
-
-constexpr std::string_view kEnding = ".smc";
-constexpr size_t kSegmentDigits = 6;  // at least
 
 Error not_one_recording(std::string why) {
   return make_error(ErrorKind::kUsage, "these files are not the segments of one recording: " + std::move(why),
@@ -24,15 +22,8 @@ Error not_one_recording(std::string why) {
 
 // NAME of NAME-000001.smc; empty if it is not called so.
 std::string_view segment_base(std::string_view name) {
-  if (!name.ends_with(kEnding)) {
-    return {};
-  }
-  name.remove_suffix(kEnding.size());
-  const size_t digits = name.size() - std::min(name.size(), name.find_last_not_of("0123456789") + 1);
-  if (digits < kSegmentDigits || digits + 1 >= name.size() || name[name.size() - digits - 1] != '-') {
-    return {};
-  }
-  return name.substr(0, name.size() - digits - 1);
+  const auto segment = parse_segment_path(name);
+  return segment ? segment->base : std::string_view();
 }
 
 // What each file calls the addresses that are not called the same everywhere.

@@ -16,6 +16,13 @@ bool is_table(BlockKind kind) {
   return kind >= BlockKind::kHeader && kind <= BlockKind::kEnd && kind != BlockKind::kEvents;
 }
 
+void take_symbol(uint64_t address, KernelSymbol symbol, CaptureTables& tables) {
+  const auto [it, is_new] = tables.symbols.try_emplace(address, std::move(symbol));
+  if (!is_new && tables.several && it->second != symbol) {
+    tables.disagreed.insert(address);
+  }
+}
+
 BlockInfo block_info(const FoundBlock& block) {
   const BlockHeader& h = block.header;
   return {block.offset, kBlockHeaderBytes + h.stored_bytes,
@@ -26,6 +33,19 @@ BlockInfo block_info(const FoundBlock& block) {
 }
 
 }  // namespace
+
+Result<void> TableBudget::take(const BlockHeader& header) {
+  const uint64_t bytes = bytes_ + header.raw_bytes;
+  const uint64_t stored = stored_ + header.stored_bytes;
+  if (bytes > Capture::table_limit(stored)) {
+    return make_error(ErrorKind::kCorrupt, fmt::format("it takes the tables to {} bytes, which is more than the {} "
+                                                       "stored ones can be meant to hold",
+                                                       bytes, stored));
+  }
+  bytes_ = bytes;
+  stored_ = stored;
+  return {};
+}
 
 Result<std::unique_ptr<CapturePart>> CapturePart::open(std::unique_ptr<ReadableFile> file) {
   std::unique_ptr<CapturePart> part(new CapturePart(std::move(file)));
@@ -68,115 +88,33 @@ void CapturePart::count_damage(size_t block, const Error& error, uint64_t events
   }
 }
 
-// The tables of a file may not become larger than tables compress.
-Result<void> CapturePart::check_size(const FoundBlock& block) {
-  const uint64_t bytes = table_bytes_ + block.header.raw_bytes;
-  const uint64_t stored = table_stored_ + block.header.stored_bytes;
-  if (bytes > Capture::table_limit(stored)) {
-    return make_error(ErrorKind::kCorrupt, fmt::format("it takes the tables to {} bytes, which is more than the {} "
-                                                       "stored ones can be meant to hold",
-                                                       bytes, stored));
-  }
-  table_bytes_ = bytes;
-  table_stored_ = stored;
-  return {};
-}
-
 Result<void> CapturePart::read_header(BlockReader& reader, const FoundBlock& block) {
-  STACKMAP_TRY(check_size(block));
+  STACKMAP_TRY(budget_.take(block.header));
   STACKMAP_TRY_VALUE(payload, reader.payload(block));
   has_header_ = true;
   return decode_info(payload, block.header.count, info_);
 }
 
-void CapturePart::take_types(std::vector<EventType> types, CaptureTables& tables) {
-  for (EventType& type : types) {
-    const auto known = std::ranges::find(tables.types, type.id, &EventType::id);
-    if (known == tables.types.end()) {
-      tables.types.push_back(std::move(type));
-    } else if (tables.several && *known != type) {
-      contradiction_ = fmt::format("it has another event type {} than the files before it", type.id);
-    }
-  }
-}
-
-void CapturePart::take_string(uint64_t id, std::string_view text, CaptureTables& tables) {
-  if (!tables.several) {
-    tables.strings.try_emplace(id, text);
-    return;
-  }
-  const auto [known, is_new] = tables.string_ids.try_emplace(std::string(text), tables.string_ids.size());
-  if (is_new) {
-    tables.strings.emplace(known->second, text);
-  }
-  string_ids_.try_emplace(id, known->second);
-}
-
-void CapturePart::take_stack(Cookie cookie, std::span<const uint64_t> frames, CaptureTables& tables) {
-  // A repeated entry has equal contents; whatever it has, the first one of a file stands.
-  StackTable& stacks = tables.stacks;
-  const auto [it, is_new] = stacks.places.try_emplace(cookie);
-  if (is_new) {
-    it->second = {stacks.frames.size(), static_cast<uint32_t>(frames.size()), 0};
-    stacks.frames.insert(stacks.frames.end(), frames.begin(), frames.end());
-  } else if (it->second.first < first_frame_ &&
-             !std::ranges::equal(frames, std::span(stacks.frames).subspan(it->second.first, it->second.depth))) {
-    contradiction_ = fmt::format("<stack_id {} gen {}> is another stack in it than in the files before it",
-                                 cookie.slot(), cookie.generation());
-  }
-}
-
-void CapturePart::take_symbol(uint64_t address, KernelSymbol symbol, CaptureTables& tables) const {
-  const auto [it, is_new] = tables.symbols.try_emplace(address, std::move(symbol));
-  if (!is_new && tables.several && it->second != symbol) {
-    tables.disagreed.insert(address);
-  }
-}
-
-// What a file saw before its first event holds from there: the files before it know better about earlier times.
-void CapturePart::take_tasks(CaptureTables& tables) {
-  uint64_t begin = 0;
-  for (const BlockInfo& block : blocks_) {
-    if (static_cast<BlockKind>(block.kind) == BlockKind::kEvents) {
-      begin = begin == 0 ? block.first_ns : std::min(begin, block.first_ns);
-    }
-  }
-  std::vector<TaskRecord> records = tasks_.records();
-  for (size_t i = 0; i < records.size(); ++i) {
-    TaskRecord& record = records[i];
-    const bool is_last_before =
-        i + 1 == records.size() || records[i + 1].tid != record.tid || records[i + 1].time_ns > begin;
-    if (tables.files_read != 0 && record.change == TaskChange::kSeen && record.time_ns < begin && is_last_before) {
-      record.time_ns = begin;
-    }
-    const TaskRecord* known = tables.tasks.find(record.tid, record.time_ns);
-    if (known == nullptr || *known != record) {
-      tables.tasks.add(std::move(record));
-    }
-  }
-  tasks_ = {};
-}
-
 Result<void> CapturePart::read_table(BlockReader& reader, const FoundBlock& block, CaptureTables& tables) {
   const BlockHeader& header = block.header;
-  STACKMAP_TRY(check_size(block));
+  STACKMAP_TRY(budget_.take(block.header));
   STACKMAP_TRY_VALUE(payload, reader.payload(block));
   switch (static_cast<BlockKind>(header.kind)) {
     case BlockKind::kEventTypes: {
       std::vector<EventType> types;
       const auto decoded = decode_event_types(payload, header.count, types);
-      take_types(std::move(types), tables);
+      own_.take_types(std::move(types), tables);
       return decoded;
     }
     case BlockKind::kStrings:
       return decode_strings(payload, header.count,
-                            [&](uint64_t id, std::string_view text) { take_string(id, text, tables); });
+                            [&](uint64_t id, std::string_view text) { own_.take_string(id, text, tables); });
     case BlockKind::kTasks:
       return decode_tasks(payload, header.count, header.first_ns,
-                          [&](TaskRecord record) { (tables.several ? tasks_ : tables.tasks).add(std::move(record)); });
+                          [&](TaskRecord record) { own_.take_task(std::move(record), tables); });
     case BlockKind::kStacks:
       return decode_stacks(payload, header.count, [&](uint32_t slot, std::span<const uint64_t> frames) {
-        take_stack(Cookie(header.generation, slot), frames, tables);
+        own_.take_stack(Cookie(header.generation, slot), frames, tables);
       });
     case BlockKind::kSymbols:
       return decode_symbols(payload, header.count, [&](uint64_t address, KernelSymbol symbol) {
@@ -200,10 +138,20 @@ Result<void> CapturePart::read_table(BlockReader& reader, const FoundBlock& bloc
   }
 }
 
+// The earliest time of an event; 0 if there is none.
+uint64_t CapturePart::events_begin() const {
+  uint64_t begin = 0;
+  for (const BlockInfo& block : blocks_) {
+    if (static_cast<BlockKind>(block.kind) == BlockKind::kEvents) {
+      begin = begin == 0 ? block.first_ns : std::min(begin, block.first_ns);
+    }
+  }
+  return begin;
+}
+
 Result<void> CapturePart::read_tables(CaptureTables& tables) {
   BlockReader reader(*file_);
-  several_ = tables.several;
-  first_frame_ = tables.stacks.frames.size();
+  own_.begin(tables);
   for (size_t i = 0; i < found_.size(); ++i) {
     const auto kind = static_cast<BlockKind>(found_[i].header.kind);
     if (kind == BlockKind::kEvents) {
@@ -215,16 +163,13 @@ Result<void> CapturePart::read_tables(CaptureTables& tables) {
         count_damage(i, read.error(), 0);
       }
     }
-    if (!contradiction_.empty()) {
+    if (!own_.contradiction().empty()) {
       return make_error(ErrorKind::kCorrupt,
-                        fmt::format("{} is no segment of the recording: {}", name(), contradiction_), "read it alone");
+                        fmt::format("{} is no segment of the recording: {}", name(), own_.contradiction()),
+                        "read it alone");
     }
   }
-  end_frame_ = tables.stacks.frames.size();
-  if (tables.several) {
-    take_tasks(tables);
-  }
-  ++tables.files_read;
+  own_.end(events_begin(), tables);
   return {};
 }
 
@@ -237,17 +182,6 @@ void CapturePart::read_symbols(const std::function<void(uint64_t address, Kernel
         (void)decode_symbols(*payload, block.header.count, take);
       }
     }
-  }
-}
-
-void CapturePart::use_stand_ins(CaptureTables& tables) {
-  if (stand_ins_.empty()) {
-    return;
-  }
-  for (size_t i = first_frame_; i < end_frame_; ++i) {
-    uint64_t& frame = tables.stacks.frames[i];
-    const auto it = stand_ins_.find(frame);
-    frame = it != stand_ins_.end() ? it->second : frame;
   }
 }
 

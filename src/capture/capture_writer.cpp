@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/capture_writer.h"
 
-#include <algorithm>
 #include <random>
 
 #include "base/bytes.h"
@@ -12,8 +11,6 @@ namespace stackmap {
 
 namespace {
 
-// A table that grew this large is written before it grows further; well below kMaxRawBlock.
-constexpr size_t kTableBytes = size_t{4} << 20;
 constexpr uint32_t kLookEvery = 16;  // events
 
 uint64_t random_id() {
@@ -68,39 +65,30 @@ void CaptureWriter::open_streams(size_t streams, std::function<void()> settle_st
 }
 
 void CaptureWriter::add_event_type(const EventType& type) {
-  encode_event_type(type, types_.payload);
-  ++types_.count;
+  tables_.add_event_type(type);
 }
 
 uint64_t CaptureWriter::string_id(std::string_view text) {
   const std::lock_guard lock(mutex_);
-  const auto [it, is_new] = string_ids_.try_emplace(std::string(text), string_ids_.size());
-  if (is_new) {
-    encode_string(it->second, text, strings_.payload);
-    ++strings_.count;
-  }
-  return it->second;
+  return tables_.string_id(text);
 }
 
 void CaptureWriter::add_task(TaskRecord record) {
   const std::lock_guard lock(mutex_);
-  tasks_.push_back(std::move(record));
+  tables_.add_task(std::move(record));
 }
 
 void CaptureWriter::add_stack(Cookie cookie, std::span<const uint64_t> frames) {
   const std::lock_guard lock(mutex_);
-  if (stacks_.count != 0 && stacks_generation_ != cookie.generation()) {
+  if (tables_.has_stacks_beside(cookie.generation())) {
     // The caller flushes at the end of a generation; add_event() does so too. What is left here is a failed write's.
-    (void)flush_stacks();
+    (void)tables_.write_stacks(blocks_);
   }
-  stacks_generation_ = cookie.generation();
-  encode_stack(cookie.slot(), frames, stacks_.before, stacks_.payload);
-  ++stacks_.count;
+  tables_.add_stack(cookie, frames);
 }
 
 void CaptureWriter::add_symbol(uint64_t address, const KernelSymbol& symbol) {
-  encode_symbol(address, symbol, symbols_.before, symbols_.payload);
-  ++symbols_.count;
+  tables_.add_symbol(address, symbol);
 }
 
 Result<void> CaptureWriter::add_event(const Event& event, size_t stream) {
@@ -123,74 +111,8 @@ Result<void> CaptureWriter::write_full(Stream& stream) {
   }
   STACKMAP_TRY(encode(stream));
   const std::lock_guard lock(mutex_);
-  STACKMAP_TRY(flush_tables());
+  STACKMAP_TRY(tables_.write(blocks_));
   return write_encoded(stream);
-}
-
-Result<void> CaptureWriter::flush_types() {
-  if (types_.count != 0) {
-    STACKMAP_TRY(write_block(BlockKind::kEventTypes, types_.count, types_.payload));
-    types_.clear();
-  }
-  return {};
-}
-
-Result<void> CaptureWriter::flush_strings() {
-  if (strings_.count != 0) {
-    STACKMAP_TRY(write_block(BlockKind::kStrings, strings_.count, strings_.payload));
-    strings_.clear();
-  }
-  return {};
-}
-
-Result<void> CaptureWriter::flush_tasks() {
-  size_t done = 0;
-  while (done < tasks_.size()) {
-    std::string payload;
-    BlockHeader header;
-    header.kind = static_cast<uint16_t>(BlockKind::kTasks);
-    const auto [first, last] =
-        std::minmax_element(tasks_.begin() + static_cast<ptrdiff_t>(done), tasks_.end(),
-                            [](const TaskRecord& a, const TaskRecord& b) { return a.time_ns < b.time_ns; });
-    header.first_ns = first->time_ns;
-    header.last_ns = last->time_ns;
-    size_t end = done;
-    while (end < tasks_.size() && payload.size() < kTableBytes) {
-      encode_task(tasks_[end++], header.first_ns, payload);
-    }
-    header.count = static_cast<uint32_t>(end - done);
-    if (auto written = blocks_.write(header, payload); !written) {
-      tasks_.erase(tasks_.begin(), tasks_.begin() + static_cast<ptrdiff_t>(done));
-      return written;
-    }
-    done = end;
-  }
-  tasks_.clear();
-  return {};
-}
-
-Result<void> CaptureWriter::flush_stacks() {
-  if (stacks_.count != 0) {
-    STACKMAP_TRY(write_block(BlockKind::kStacks, stacks_.count, stacks_.payload, stacks_generation_));
-    stacks_.clear();
-  }
-  return {};
-}
-
-Result<void> CaptureWriter::flush_symbols() {
-  if (symbols_.count != 0) {
-    STACKMAP_TRY(write_block(BlockKind::kSymbols, symbols_.count, symbols_.payload));
-    symbols_.clear();
-  }
-  return {};
-}
-
-Result<void> CaptureWriter::flush_tables() {
-  STACKMAP_TRY(flush_types());
-  STACKMAP_TRY(flush_strings());
-  STACKMAP_TRY(flush_tasks());
-  STACKMAP_TRY(flush_stacks());
-  return flush_symbols();
 }
 
 // Makes a block of what is pending, unless there is one.
@@ -222,7 +144,7 @@ Result<void> CaptureWriter::write_encoded(Stream& stream) {
 }
 
 Result<void> CaptureWriter::flush(const Ledger* ledger) {
-  STACKMAP_TRY(flush_tables());
+  STACKMAP_TRY(tables_.write(blocks_));
   for (Stream& stream : streams_) {
     // Twice: what was collected behind a block that had failed before.
     for (int i = 0; i < 2; ++i) {
@@ -248,7 +170,7 @@ Result<void> CaptureWriter::write_refs(uint32_t generation, std::span<const std:
   while (done < refs.size()) {
     std::string payload;
     const size_t first = done;
-    while (done < refs.size() && payload.size() < kTableBytes) {
+    while (done < refs.size() && payload.size() < PendingTables::kTableBytes) {
       encode_ref(refs[done].first, refs[done].second, payload);
       ++done;
     }

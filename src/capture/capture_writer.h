@@ -15,7 +15,6 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/file.h"
@@ -25,6 +24,7 @@
 #include "capture/event.h"
 #include "capture/event_block.h"
 #include "capture/ledger.h"
+#include "capture/pending_tables.h"
 #include "process/kernel_symbol.h"
 #include "process/task_table.h"
 
@@ -78,22 +78,6 @@ class CaptureWriter {
  private:
   CaptureWriter(std::unique_ptr<WritableFile> file, Options options);
   Result<void> write_block(BlockKind kind, uint32_t count, std::string_view payload, uint32_t generation = 0);
-  Result<void> flush_tables();
-  Result<void> flush_types();
-  Result<void> flush_strings();
-  Result<void> flush_tasks();
-  Result<void> flush_stacks();
-  Result<void> flush_symbols();
-  struct Pending {
-    std::string payload;
-    uint32_t count = 0;
-    uint64_t before = 0;  // the encoder's memory
-    void clear() {
-      payload.clear();
-      count = 0;
-      before = 0;
-    }
-  };
 
   // The events of one stream.
   struct Stream {
@@ -111,13 +95,7 @@ class CaptureWriter {
   Options options_;
   std::mutex mutex_;  // of everything but the streams
   BlockWriter blocks_;
-  std::unordered_map<std::string, uint64_t> string_ids_;
-  Pending types_;
-  Pending strings_;
-  std::vector<TaskRecord> tasks_;
-  Pending stacks_;
-  uint32_t stacks_generation_ = 0;
-  Pending symbols_;
+  PendingTables tables_;
   std::vector<Stream> streams_;
   std::function<void()> settle_stacks_;
   uint64_t events_written_ = 0;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "capture/copy_ledger.h"
 #include "capture/event_block.h"
 
 namespace stackmap {
@@ -25,7 +26,7 @@ constexpr size_t kNumberBytes = 10;  // of a varint, at most
 class Copier {
  public:
   Copier(const Capture& from, CaptureWriter& to, const CopyOptions& options)
-      : from_(from), to_(to), options_(options), is_import_(from.ledger().has("import.events")) {}
+      : from_(from), to_(to), options_(options), without_stack_(from) {}
 
   Result<CopyTotals> run() {
     read_tables();
@@ -40,27 +41,25 @@ class Copier {
     if (options_.whole()) {
       STACKMAP_TRY(add_unused());
     }
-    totals_.stacks = refs_.size();
+    totals_.stacks = made_.refs.size();
     totals_.events_lost = from_.events_expected() - std::min(seen, from_.events_expected());
     STACKMAP_TRY(to_.flush(nullptr));
     STACKMAP_TRY(write_refs());
-    STACKMAP_TRY(to_.close(ledger()));
+    totals_.stacks_missing += without_stack_.lost_since();
+    STACKMAP_TRY(to_.close(copy_ledger(from_, options_, without_stack_, totals_)));
     return totals_;
   }
 
  private:
   void read_tables() {
     for (TaskRecord& record : from_.tasks().records()) {
-      threads_[record.tid].push_back(std::move(record));
+      source_.threads[record.tid].push_back(std::move(record));
     }
     for (const auto& [id, text] : from_.strings()) {
-      strings_.emplace(id, text);
-    }
-    for (const CapturedStack& stack : from_.stacks()) {
-      generations_.insert(stack.cookie.generation());
+      source_.strings.emplace(id, text);
     }
     for (const EventType& type : from_.event_types()) {
-      types_.try_emplace(type.id, &type);
+      source_.types.try_emplace(type.id, &type);
     }
   }
 
@@ -88,18 +87,18 @@ class Copier {
   }
 
   void need_thread(uint32_t tid) {
-    const auto found = threads_.find(tid);
-    if (found != threads_.end()) {
+    const auto found = source_.threads.find(tid);
+    if (found != source_.threads.end()) {
       for (TaskRecord& record : found->second) {
         pending_ += 5 * kNumberBytes + record.comm.size();
         to_.add_task(std::move(record));
       }
-      threads_.erase(found);
+      source_.threads.erase(found);
     }
   }
 
   void need_fields(Event& event) {
-    const auto [found, is_new] = types_.try_emplace(event.type, nullptr);
+    const auto [found, is_new] = source_.types.try_emplace(event.type, nullptr);
     if (found->second == nullptr) {
       if (is_new) {
         to_.add_event_type({event.type, "unknown", fmt::format("event_{}", event.type), {}});
@@ -120,46 +119,39 @@ class Copier {
   }
 
   uint64_t need_string(uint64_t id) {
-    const auto known = string_ids_.find(id);
-    if (known != string_ids_.end()) {
+    const auto known = made_.string_ids.find(id);
+    if (known != made_.string_ids.end()) {
       return known->second;
     }
-    const auto text = strings_.find(id);
-    if (text == strings_.end()) {
+    const auto text = source_.strings.find(id);
+    if (text == source_.strings.end()) {
       ++totals_.strings_missing;
       return to_.string_id(from_.string(id));
     }
     pending_ += kNumberBytes + text->second.size();
-    return string_ids_.emplace(id, to_.string_id(text->second)).first->second;
+    return made_.string_ids.emplace(id, to_.string_id(text->second)).first->second;
   }
 
   Result<void> need_stack(StackRef& stack) {
     if (stack.state == StackRef::State::kFallback) {
       need_symbols(stack.frames);
     } else if (stack.state == StackRef::State::kCookie) {
-      const auto known = refs_.find(stack.cookie);
-      if (known != refs_.end()) {
+      const auto known = made_.refs.find(stack.cookie);
+      if (known != made_.refs.end()) {
         ++known->second;
         return {};
       }
       const auto frames = from_.stack(stack.cookie);
       if (frames.empty() || stack.cookie.generation() == 0) {
-        missing_stack(stack);
+        if (!without_stack_.keep(stack.cookie)) {
+          ++totals_.stacks_missing;
+          stack = {};
+        }
         return {};
       }
       return add_stack(stack.cookie, frames, 1);
     }
     return {};
-  }
-
-  void missing_stack(StackRef& stack) {
-    // Generations begin at 1: a cookie of 0 is of no map, and no block of events can tell it from none.
-    if (is_import_ && stack.cookie.generation() != 0) {
-      ++(generations_.contains(stack.cookie.generation()) ? unknown_ : stale_);
-      return;
-    }
-    ++totals_.stacks_missing;
-    stack = {};
   }
 
   Result<void> add_stack(Cookie cookie, std::span<const uint64_t> frames, uint64_t ref) {
@@ -168,7 +160,7 @@ class Copier {
       STACKMAP_TRY(to_.flush(nullptr));
       generation_ = cookie.generation();
     }
-    refs_.emplace(cookie, ref);
+    made_.refs.emplace(cookie, ref);
     to_.add_stack(cookie, frames);
     pending_ += kNumberBytes * (frames.size() + 2);
     need_symbols(frames);
@@ -177,7 +169,7 @@ class Copier {
 
   void need_symbols(std::span<const uint64_t> frames) {
     for (const uint64_t frame : frames) {
-      if (named_.insert(frame).second) {
+      if (made_.named.insert(frame).second) {
         if (const KernelSymbol* symbol = from_.symbol(frame)) {
           pending_ += 5 * kNumberBytes + symbol->name.size() + symbol->module.size();
           to_.add_symbol(frame, *symbol);
@@ -189,7 +181,7 @@ class Copier {
   // What no event of a whole copy needed.
   Result<void> add_unused() {
     for (const CapturedStack& stack : from_.stacks()) {
-      if (!refs_.contains(stack.cookie)) {
+      if (!made_.refs.contains(stack.cookie)) {
         STACKMAP_TRY(add_stack(stack.cookie, stack.frames, 0));
         STACKMAP_TRY(settle());
       }
@@ -202,8 +194,8 @@ class Copier {
       (void)need_string(id);
       STACKMAP_TRY(settle());
     }
-    while (!threads_.empty()) {
-      need_thread(threads_.begin()->first);
+    while (!source_.threads.empty()) {
+      need_thread(source_.threads.begin()->first);
       STACKMAP_TRY(settle());
     }
     return {};
@@ -211,7 +203,7 @@ class Copier {
 
   Result<void> write_refs() {
     std::map<uint32_t, std::vector<std::pair<uint32_t, uint64_t>>> by_generation;
-    for (const auto& [cookie, ref] : refs_) {
+    for (const auto& [cookie, ref] : made_.refs) {
       by_generation[cookie.generation()].emplace_back(cookie.slot(), ref);
     }
     for (auto& [generation, refs] : by_generation) {
@@ -221,65 +213,29 @@ class Copier {
     return {};
   }
 
-  // The source's, with what was lost on the way.
-  Ledger ledger() {
-    Ledger ledger = from_.ledger();
-    const auto lost = [&](std::string_view name, uint64_t value) {
-      if (value != 0) {
-        ledger.add(name, value);
-      }
-    };
-    if (is_import_) {
-      account_for_import(ledger);
-    }
-    lost("recover.stacks_missing", totals_.stacks_missing);
-    lost("recover.strings_missing", totals_.strings_missing);
-    lost("copy.left_out", totals_.left_out);
-    if (!options_.count_damage) {
-      return ledger;
-    }
-    const Damage& damage = from_.damage();
-    lost("recover.events_lost", totals_.events_lost);
-    lost("recover.bad_blocks", damage.bad_blocks);
-    lost("recover.missing_blocks", damage.missing_blocks);
-    lost("recover.skipped_bytes", damage.bytes_skipped);
-    lost("recover.torn_bytes", damage.torn_bytes);
-    const std::vector<CaptureFile> files = from_.files();
-    const auto is_open = [](const CaptureFile& file) { return !file.damage.closed; };
-    lost("recover.unfinished_files", static_cast<uint64_t>(std::ranges::count_if(files, is_open)));
-    if (files.size() > 1) {
-      lost("recover.missing_segments", files.back().segment - std::min<uint64_t>(files.back().segment, files.size()));
-    }
-    return ledger;
-  }
-
-  // The import's counters say how many cookies of the copy have no stack; what is above them was lost since.
-  void account_for_import(Ledger& ledger) {
-    const uint64_t stale = std::min(stale_, ledger.get("import.stale_cookies"));
-    const uint64_t unknown = std::min(unknown_, ledger.get("import.unknown_cookies"));
-    ledger.set("import.stale_cookies", stale);
-    ledger.set("import.unknown_cookies", unknown);
-    totals_.stacks_missing += stale_ + unknown_ - stale - unknown;
-  }
+  // What the source has; of the threads, what the copy does not have yet.
+  struct Source {
+    std::map<uint32_t, std::vector<TaskRecord>> threads;     // by number
+    std::unordered_map<uint64_t, std::string_view> strings;  // by id
+    std::unordered_map<uint16_t, const EventType*> types;    // null: of the copy alone
+  };
+  // What the copy has.
+  struct Made {
+    std::unordered_map<uint64_t, uint64_t> string_ids;  // source -> copy
+    std::unordered_map<Cookie, uint64_t> refs;          // of its stacks
+    std::unordered_set<uint64_t> named;                 // frames whose symbol it has
+  };
 
   const Capture& from_;
   CaptureWriter& to_;
   const CopyOptions& options_;
-  const bool is_import_;
+  CookiesWithoutStack without_stack_;
   CopyTotals totals_;
-  // What the copy does not have yet.
-  std::map<uint32_t, std::vector<TaskRecord>> threads_;     // by number
-  std::unordered_map<uint64_t, std::string_view> strings_;  // of the source, by its ids
-  std::unordered_map<uint64_t, uint64_t> string_ids_;       // source -> copy
-  std::unordered_map<uint16_t, const EventType*> types_;    // null: of the copy alone
-  std::unordered_set<uint32_t> generations_;                // that the source has stacks of
-  std::unordered_map<Cookie, uint64_t> refs_;               // of the stacks that the copy has
-  std::unordered_set<uint64_t> named_;                      // frames whose symbol the copy has
+  Source source_;
+  Made made_;
   std::array<uint64_t, kFieldColumnsPerType> fields_{};
   uint32_t generation_ = 0;  // of the stacks that were added last
   size_t pending_ = 0;
-  uint64_t stale_ = 0;  // events of an import without a stack: of a generation without one
-  uint64_t unknown_ = 0;
 };
 
 }  // namespace

@@ -33,7 +33,7 @@ std::optional<size_t> EventType::field(std::string_view field_name) const {
 }
 
 const std::vector<EventType>& known_event_types() {
-  // The fields are those of record/sample.h, and on disk: append only.
+  // In the order in which the tracepoint prints them, which is record/kinds.cpp's too. On disk: append only.
   static const std::vector<EventType> types = {
       {kKmalloc, "kmem", "kmalloc", alloc_fields(false)},
       {kKmemCacheAlloc, "kmem", "kmem_cache_alloc", alloc_fields(true)},

@@ -22,6 +22,7 @@ enum class FieldFormat : uint8_t {
   kString = 3,     // an id for Capture::string()
   kTid = 4,        // a thread; its name is in the task table
   kTaskState = 5,  // prev_state of sched_switch: S D T t X Z P I, R for 0, "+" at 0x100
+  kRepeat = 6,     // the event stands for so many that are alike, and counts that often
 };
 
 struct FieldType {
@@ -41,7 +42,7 @@ struct EventType {
   bool operator==(const EventType&) const = default;
 };
 
-// Numbers of the events that have fields of their own. On disk: append only.
+// Numbers of the events that have a program of their own. On disk, and the programs': append only.
 enum KnownEvent : uint16_t {
   kKmalloc = 1,
   kKmemCacheAlloc = 2,
@@ -58,10 +59,15 @@ enum KnownEvent : uint16_t {
   kSchedProcessExit = 13,
   kKmallocNode = 14,
   kKmemCacheAllocNode = 15,
+  // Records that the programs send (record/kinds.h), and no event types: never in a capture.
+  kTaskRename = 16,
+  kAnyEventFields = 29,  // a tracepoint without a program of its own, with some of its fields
+  kBatch = 30,
+  kAnyEvent = 31,  // a tracepoint without a program of its own
 };
 inline constexpr uint16_t kFirstFreeEventType = 64;
 
-// The known ones, in the order of their numbers.
+// The event types among them, in the order of their numbers.
 const std::vector<EventType>& known_event_types();
 
 struct StackRef {

@@ -66,6 +66,37 @@ class Column {
   unsigned char* end_ = nullptr;
 };
 
+// The slots of one block, each by its index in the order of their first use.
+class SlotIndex {
+ public:
+  struct Place {
+    uint32_t index = 0;
+    bool is_new = false;
+  };
+  Place place(uint32_t slot) {
+    Seen& seen = slot < near_.size() ? near_[slot] : make_room(slot);
+    if (seen.block == block_) {
+      return {seen.index, false};
+    }
+    seen = {block_, count_++};
+    return {seen.index, true};
+  }
+  // From here on for the next block.
+  void clear();
+
+ private:
+  struct Seen {
+    uint32_t block = 0;  // the last one that had the slot
+    uint32_t index = 0;  // in it
+  };
+  Seen& make_room(uint32_t slot);
+
+  uint32_t block_ = 1;
+  uint32_t count_ = 0;
+  std::vector<Seen> near_;                  // by slot
+  std::unordered_map<uint32_t, Seen> far_;  // of slots that no map has
+};
+
 // Collects the events of one block.
 class EventBlockEncoder {
  public:
@@ -95,6 +126,10 @@ class EventBlockEncoder {
   struct Type {
     std::vector<Field> fields;
   };
+  // What every event has, or its stack.
+  struct Columns {
+    Column types, cpus, times, tids, states, cookies, slots, fallbacks, errors;
+  };
   void add_stack(const StackRef& stack);
 
   uint32_t events_ = 0;
@@ -102,12 +137,8 @@ class EventBlockEncoder {
   uint64_t base_ns_ = 0;
   uint64_t first_ns_ = 0;
   uint64_t last_ns_ = 0;
-  Column types_, cpus_, times_, tids_, states_, cookies_, slots_, fallbacks_, errors_;
-  uint32_t slot_count_ = 0;
-  // By slot: which block saw it last, and at what index.
-  std::vector<std::pair<uint32_t, uint32_t>> slot_index_;
-  std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> far_slots_;  // the same, of slots that no map has
-  uint32_t block_ = 1;
+  Columns columns_;
+  SlotIndex slots_;
   std::vector<Cpu> cpu_;
   std::vector<Type> fields_;  // by event type
   size_t field_bytes_ = 0;    // estimate for bytes()

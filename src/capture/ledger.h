@@ -21,10 +21,8 @@ class Ledger {
   // 0 for a counter that is not there.
   uint64_t get(std::string_view name) const;
   bool has(std::string_view name) const;
-  const std::vector<std::pair<std::string, uint64_t>>& entries() const {
-    return entries_;
-  }  // in the order of insertion
-  bool empty() const { return entries_.empty(); }
+  // In the order of insertion.
+  const std::vector<std::pair<std::string, uint64_t>>& entries() const { return entries_; }
 
  private:
   struct Hash {

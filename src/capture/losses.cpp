@@ -58,7 +58,7 @@ constexpr CounterKind kKinds[] = {
     {"import.lost_uncounted", kNote, "", "places where the trace says that events were lost, and not how many"},
     {"import.overwritten", kNote, "", "entries of the trace's ring that were overwritten before they were read"},
     {"import.user_stacks", kNote, "", "user stacks of the trace, which are left out"},
-    {"import.skipped_lines", kNote, "", "lines of the trace that were not understood"},
+    {"import.skipped_lines", kNote, "", "lines of the text that were not understood"},
     {"recover.stacks_missing", kNote, "",
      "events whose stack was lost when the capture was recovered; they are kept without one"},
     {"recover.strings_missing", kNote, "", "strings that were lost when the capture was recovered; they read '?'"},

@@ -12,7 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
-#include "base/text.h"
+#include "base/json.h"
 #include "capture/map_binary.h"
 
 namespace stackmap {
@@ -51,16 +51,6 @@ std::string joined(const std::set<uint32_t>& numbers) {
     fmt::format_to(std::back_inserter(text), "{}{}", text.empty() ? "" : ", ", number);
   }
   return text;
-}
-
-// Length of the well-formed character that `text` begins with; 0 if there is none.
-size_t character_length(std::string_view text) {
-  for (size_t n = 1; n <= std::min<size_t>(text.size(), 4); ++n) {
-    if (is_utf8(text.substr(0, n))) {
-      return n;
-    }
-  }
-  return 0;
 }
 
 }  // namespace
@@ -146,26 +136,6 @@ Result<void> write_map_binary(const MapGeneration& generation, TextWriter& out) 
   out.write(header + reserved);
   out.write(records);
   return {};
-}
-
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  while (!text.empty()) {
-    const size_t n = character_length(text);
-    const auto c = static_cast<unsigned char>(text.front());
-    if (n == 0) {
-      out += "\\ufffd";
-    } else if (c < 0x20 || c == 0x7f) {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", c);
-    } else if (c == '"' || c == '\\') {
-      out += '\\';
-      out += text.front();
-    } else {
-      out.append(text.substr(0, n));
-    }
-    text.remove_prefix(std::max<size_t>(n, 1));
-  }
-  return out + '"';
 }
 
 void write_map_json(const MapGeneration& generation, const std::function<std::string(uint64_t)>& symbol_text,

@@ -45,7 +45,4 @@ Result<void> write_map_binary(const MapGeneration& generation, TextWriter& out);
 void write_map_json(const MapGeneration& generation, const std::function<std::string(uint64_t)>& symbol_text,
                     TextWriter& out);
 
-// The text as a JSON string, with its quotes.
-std::string json_string(std::string_view text);
-
 }  // namespace stackmap

@@ -165,8 +165,8 @@ Result<void> decode_event_types(Bytes payload, uint32_t count, std::vector<Event
       field.name = reader.counted_text();
       // A later version's format prints as a plain number.
       const uint64_t format = reader.varint();
-      field.format = format <= static_cast<uint64_t>(FieldFormat::kTaskState) ? static_cast<FieldFormat>(format)
-                                                                              : FieldFormat::kUnsigned;
+      field.format = format <= static_cast<uint64_t>(FieldFormat::kRepeat) ? static_cast<FieldFormat>(format)
+                                                                           : FieldFormat::kUnsigned;
       type.fields.push_back(std::move(field));
     }
     if (!reader.ok()) {

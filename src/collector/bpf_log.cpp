@@ -40,10 +40,10 @@ int take_line(libbpf_print_level level, const char* format, va_list arguments) {
 
 }  // namespace
 
-void capture_bpf_log(bool verbose) {
+void capture_bpf_log(LibbpfLog log) {
   {
     const std::lock_guard lock(mutex);
-    show = verbose;
+    show = log == LibbpfLog::kShown;
   }
   (void)libbpf_set_print(take_line);
 }

@@ -3,11 +3,14 @@
 // is. Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace stackmap {
 
-void capture_bpf_log(bool verbose);
+enum class LibbpfLog : uint8_t { kShown, kKept };
+
+void capture_bpf_log(LibbpfLog log);
 // The last few lines, as one, and forgets them.
 std::string take_bpf_log();
 

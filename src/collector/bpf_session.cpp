@@ -75,7 +75,7 @@ Result<uint32_t> kernel_stack_limit() {
   return static_cast<uint32_t>(std::clamp<uint64_t>(frames, 1, kMaxSampleFrames));
 }
 
-bool BpfSession::selected(SampleKind kind) const {
+bool BpfSession::selected(KnownEvent kind) const {
   return std::find(options_.events.kinds.begin(), options_.events.kinds.end(), kind) != options_.events.kinds.end();
 }
 
@@ -105,11 +105,17 @@ Result<void> BpfSession::open() {
   skeleton_->rodata->cached = options_.cache_entries != 0;
   skeleton_->rodata->cache_mask = options_.cache_entries != 0 ? options_.cache_entries - 1 : 0;
   skeleton_->rodata->states = static_cast<uint32_t>(kFirstAnyEvent + options_.events.any.size());
-  for (const SampleKind kind : options_.events.kinds) {
-    skeleton_->rodata->selected[static_cast<size_t>(kind)] = true;
+  for (const KnownEvent kind : options_.events.kinds) {
+    skeleton_->rodata->selected[kind] = true;
+  }
+  for (size_t i = 0; i < options_.events.any.size(); ++i) {
+    const std::vector<AnyField>& fields = options_.events.any[i].fields;
+    for (size_t n = 0; n < fields.size(); ++n) {
+      skeleton_->rodata->any_places[i][n] = fields[n].place();
+    }
   }
   for (const KindInfo& kind : kinds()) {
-    (void)bpf_program__set_autoload(program_of(kind), kind.feeds_task_table || selected(kind.kind));
+    (void)bpf_program__set_autoload(program_of(kind), kind.feeds_task_table() || selected(kind.kind));
   }
   (void)bpf_program__set_autoload(skeleton_->progs.any_event, !options_.events.any.empty());
   (void)bpf_program__set_autoload(skeleton_->progs.sched_process_free, options_.narrowed);
@@ -162,8 +168,8 @@ Result<std::unique_ptr<CacheMap>> BpfSession::open_cache() const {
   return CacheMap::open(std::move(handles));
 }
 
-Result<void> BpfSession::add_target(uint32_t tid, bool inherit) {
-  const uint32_t value = inherit ? 1 : 0;
+Result<void> BpfSession::add_target(uint32_t tid, Follow who) {
+  const uint32_t value = who == Follow::kDescendants ? 1 : 0;
   if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.targets), &tid, &value, BPF_ANY) != 0) {
     return errno_error(fmt::format("cannot follow thread {}", tid), errno == E2BIG ? "at most 65536 can be" : "");
   }
@@ -202,7 +208,7 @@ Result<void> BpfSession::attach_tracepoint(const TraceFs& tracefs, const Tracepo
 Result<void> BpfSession::attach(const TraceFs& tracefs) {
   for (const bool task_table : {true, false}) {
     for (const KindInfo& kind : kinds()) {
-      if (kind.feeds_task_table != task_table || (!task_table && !selected(kind.kind))) {
+      if (kind.feeds_task_table() != task_table || (!task_table && !selected(kind.kind))) {
         continue;
       }
       if (!task_table) {
@@ -297,7 +303,7 @@ Result<std::vector<uint64_t>> BpfSession::output_errors() const {
 std::vector<std::pair<std::string, bpf_program*>> BpfSession::counted_programs() const {
   std::vector<std::pair<std::string, bpf_program*>> programs;
   for (const KindInfo& kind : kinds()) {
-    if (kind.feeds_task_table || selected(kind.kind)) {
+    if (kind.feeds_task_table() || selected(kind.kind)) {
       programs.emplace_back(fmt::format("{}:{}", kind.category, kind.name), program_of(kind));
     }
   }
@@ -325,8 +331,8 @@ Result<std::vector<KernelEventCounters>> BpfSession::counters() const {
   };
   std::vector<KernelEventCounters> all;
   for (const KindInfo& kind : kinds()) {
-    if (kind.feeds_task_table || selected(kind.kind)) {
-      STACKMAP_TRY_VALUE(counters, sum_counters(static_cast<uint32_t>(kind.kind)));
+    if (kind.feeds_task_table() || selected(kind.kind)) {
+      STACKMAP_TRY_VALUE(counters, sum_counters(kind.kind));
       all.push_back({fmt::format("{}:{}", kind.category, kind.name), counters, misses_of(all.size())});
     }
   }

@@ -9,10 +9,10 @@
 
 #include "base/result.h"
 #include "collector/cache_map.h"
-#include "collector/event_selection.h"
 #include "collector/tracefs.h"
 #include "record/kinds.h"
 #include "record/program_counters.h"
+#include "record/record_source.h"
 
 struct bpf_link;
 struct bpf_program;
@@ -38,8 +38,8 @@ class BpfSession {
   int ring_map_fd() const;
   // The cookie cache of a session that was loaded with one. Must not outlive the session.
   Result<std::unique_ptr<CacheMap>> open_cache() const;
-  // A thread to record, and, with `inherit`, the threads and processes that it starts.
-  Result<void> add_target(uint32_t tid, bool inherit);
+  // A thread to record.
+  Result<void> add_target(uint32_t tid, Follow who);
   // Attaches every program. Nothing is recorded yet.
   Result<void> attach(const TraceFs& tracefs);
   // From here on, forks, execs, renames and exits are sent for the task table.
@@ -62,7 +62,7 @@ class BpfSession {
   Result<void> size_maps();
   Result<void> attach_tracepoint(const TraceFs& tracefs, const Tracepoint& tracepoint, bpf_program* program,
                                  uint64_t cookie);
-  bool selected(SampleKind kind) const;
+  bool selected(KnownEvent kind) const;
   bpf_program* program_of(const KindInfo& kind) const;
   Result<std::vector<ProgramCounters>> read_counters(uint32_t index) const;  // by CPU
   Result<ProgramCounters> sum_counters(uint32_t index) const;

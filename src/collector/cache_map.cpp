@@ -67,11 +67,11 @@ CacheMap::Answer CacheMap::flush_cpu(uint32_t cpu) const {
   return Answer::kBusy;
 }
 
-bool CacheMap::flush(bool everyone) {
+bool CacheMap::flush(Flush who) {
   bool all = true;
   offline_.clear();
   for (uint32_t cpu = 0; cpu < batches_.cpus(); ++cpu) {
-    if (!everyone && batches_.is_empty(cpu)) {
+    if (who == Flush::kWithEvents && batches_.is_empty(cpu)) {
       continue;
     }
     const Answer answer = flush_cpu(cpu);

@@ -46,9 +46,13 @@ class CacheMap {
   // For CookieCache.
   void set_generation(uint32_t generation);
 
-  // Has the CPUs send their batches: those that hold events, or, with `everyone`, all. True if all of these answered
-  // that no program of theirs is using an entry or the batch. Costs an interrupt on each.
-  bool flush(bool everyone);
+  enum class Flush : uint8_t {
+    kWithEvents,  // the CPUs whose batches hold events
+    kEveryone,
+  };
+  // Has these CPUs send their batches. True if all of them answered that no program of theirs is using an entry or the
+  // batch. Costs an interrupt on each.
+  bool flush(Flush who);
   // Hands over what the batches of CPUs hold that flush() found offline: to be called once the rings are read, which
   // hold what came before.
   void take_offline(const std::function<void(uint32_t cpu, std::span<const std::byte> record)>& record);

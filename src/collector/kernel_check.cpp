@@ -9,7 +9,6 @@
 #include "collector/bpf_log.h"
 #include "collector/bpf_namer.h"
 #include "collector/bpf_session.h"
-#include "collector/event_selection.h"
 #include "collector/ring_readers.h"
 #include "collector/tracefs.h"
 #include "process/host.h"
@@ -22,6 +21,8 @@ using State = CheckItem::State;
 
 class Check {
  public:
+  explicit Check(const DefaultSelection& selected) : selected_(selected) {}
+
   std::vector<CheckItem> run() {
     host();
     btf();
@@ -83,7 +84,7 @@ class Check {
       return;
     }
     add(State::kOk, "tracepoints", human_count(all->size()));
-    const auto selection = select_events({}, *all);
+    const auto selection = selected_(*all);
     if (!selection) {
       return;
     }
@@ -107,9 +108,8 @@ class Check {
       add(State::kMissing, "perf rings", cpus.error().message());
       return;
     }
-    const auto rings = RingReaders::create((*session)->ring_map_fd(), uint64_t{64} << 10, *cpus, 1, [](size_t) {
-      return PerfRing::Callbacks{[](uint32_t, std::span<const std::byte>) {}, [](uint32_t, uint64_t) {}};
-    });
+    const auto rings = RingReaders::create((*session)->ring_map_fd(), uint64_t{64} << 10, *cpus,
+                                           {{[](uint32_t, std::span<const std::byte>) {}, [](uint32_t, uint64_t) {}}});
     if (!rings) {
       add(State::kMissing, "perf rings", rings.error().message());
       return;
@@ -120,14 +120,15 @@ class Check {
         attached ? fmt::format("{} attach", selection.kinds.size()) : attached.error().message());
   }
 
+  const DefaultSelection& selected_;
   std::vector<CheckItem> items_;
 };
 
 }  // namespace
 
-std::vector<CheckItem> check_kernel() {
-  capture_bpf_log(false);
-  return Check().run();
+std::vector<CheckItem> check_kernel(const DefaultSelection& selected) {
+  capture_bpf_log(LibbpfLog::kKept);
+  return Check(selected).run();
 }
 
 }  // namespace stackmap

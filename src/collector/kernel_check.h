@@ -2,8 +2,13 @@
 // What this kernel offers of what recording needs, what is missing, and the remedy. Changes nothing. Thread-safe.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "base/result.h"
+#include "record/tracepoint.h"
 
 namespace stackmap {
 
@@ -18,6 +23,8 @@ struct CheckItem {
   std::string detail;  // the figure, or why not and what to do
 };
 
-std::vector<CheckItem> check_kernel();
+// `selected` tells what of these tracepoints a recording takes, if it is not told.
+using DefaultSelection = std::function<Result<EventSelection>(const std::vector<Tracepoint>&)>;
+std::vector<CheckItem> check_kernel(const DefaultSelection& selected);
 
 }  // namespace stackmap

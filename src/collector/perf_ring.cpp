@@ -27,7 +27,7 @@ struct LostRecord {
 };
 
 bpf_perf_event_ret on_event(void* context, int cpu, perf_event_header* header) {
-  const auto* callbacks = static_cast<const PerfRing::Callbacks*>(context);
+  const auto* callbacks = static_cast<const RecordCallbacks*>(context);
   const auto number = static_cast<uint32_t>(cpu);
   if (header->type == PERF_RECORD_SAMPLE && header->size >= sizeof(RawSample)) {
     const auto* sample = reinterpret_cast<const RawSample*>(header);
@@ -41,7 +41,8 @@ bpf_perf_event_ret on_event(void* context, int cpu, perf_event_header* header) {
 
 }  // namespace
 
-Result<std::unique_ptr<PerfRing>> PerfRing::create(int map_fd, uint64_t bytes, uint32_t cpu, Callbacks callbacks) {
+Result<std::unique_ptr<PerfRing>> PerfRing::create(int map_fd, uint64_t bytes, uint32_t cpu,
+                                                   RecordCallbacks callbacks) {
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   if (bytes < page || (bytes & (bytes - 1)) != 0) {
     return make_error(ErrorKind::kUsage, "a ring of " + std::to_string(bytes) + " bytes is not possible",

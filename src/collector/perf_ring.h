@@ -7,11 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <span>
 
 #include "base/result.h"
+#include "record/record_source.h"
 
 struct perf_buffer;
 
@@ -19,14 +18,9 @@ namespace stackmap {
 
 class PerfRing {
  public:
-  struct Callbacks {
-    std::function<void(uint32_t cpu, std::span<const std::byte> bytes)> record;
-    std::function<void(uint32_t cpu, uint64_t count)> lost;
-  };
-
   // Opens a ring of `bytes` (a power of two of at least a page) on this CPU, and puts it in the map. ENODEV if the CPU
   // is not online. The programs' output on a CPU without a ring fails, so it is to be done before any is attached.
-  static Result<std::unique_ptr<PerfRing>> create(int map_fd, uint64_t bytes, uint32_t cpu, Callbacks callbacks);
+  static Result<std::unique_ptr<PerfRing>> create(int map_fd, uint64_t bytes, uint32_t cpu, RecordCallbacks callbacks);
   ~PerfRing();
   PerfRing(const PerfRing&) = delete;
   PerfRing& operator=(const PerfRing&) = delete;
@@ -38,8 +32,8 @@ class PerfRing {
   Result<void> drain();
 
  private:
-  explicit PerfRing(Callbacks callbacks) : callbacks_(std::move(callbacks)) {}
-  Callbacks callbacks_;
+  explicit PerfRing(RecordCallbacks callbacks) : callbacks_(std::move(callbacks)) {}
+  RecordCallbacks callbacks_;
   perf_buffer* buffer_ = nullptr;
 };
 

@@ -41,9 +41,10 @@ Result<std::vector<uint32_t>> RingReaders::online_cpus() {
   return cpus;
 }
 
-Result<std::unique_ptr<RingReaders>> RingReaders::create(
-    int map_fd, uint64_t ring_bytes, const std::vector<uint32_t>& cpus, size_t readers,
-    const std::function<PerfRing::Callbacks(size_t)>& callbacks_of) {
+Result<std::unique_ptr<RingReaders>> RingReaders::create(int map_fd, uint64_t ring_bytes,
+                                                         const std::vector<uint32_t>& cpus,
+                                                         const std::vector<RecordCallbacks>& callbacks) {
+  const size_t readers = callbacks.size();
   allow_open_files(2 * cpus.size());  // libbpf makes an epoll for each
   std::unique_ptr<RingReaders> all(new RingReaders(map_fd, ring_bytes));
   all->attention_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -53,7 +54,7 @@ Result<std::unique_ptr<RingReaders>> RingReaders::create(
   }
   for (size_t i = 0; i < readers; ++i) {
     auto reader = std::make_unique<Reader>();
-    reader->callbacks = callbacks_of(i);
+    reader->callbacks = callbacks[i];
     reader->epoll = Fd(::epoll_create1(EPOLL_CLOEXEC));
     if (!reader->epoll.valid()) {
       return errno_error("cannot wait for the perf rings");
@@ -186,25 +187,24 @@ bool RingReaders::drain_one(size_t number) {
   return drained.ok();
 }
 
-RingReaders::Pause::Pause(RingReaders& readers) : readers_(readers) {
-  if (readers_.alone()) {
+void RingReaders::pause() {
+  if (alone()) {
     return;
   }
-  std::unique_lock lock(readers_.mutex_);
-  ++readers_.pauses_;
-  readers_.changed_.wait(
-      lock, [&] { return std::ranges::none_of(readers_.readers_, [](const auto& reader) { return reader->busy; }); });
+  std::unique_lock lock(mutex_);
+  ++pauses_;
+  changed_.wait(lock, [&] { return std::ranges::none_of(readers_, [](const auto& reader) { return reader->busy; }); });
 }
 
-RingReaders::Pause::~Pause() {
-  if (readers_.alone()) {
+void RingReaders::resume() {
+  if (alone()) {
     return;
   }
   {
-    const std::lock_guard lock(readers_.mutex_);
-    --readers_.pauses_;
+    const std::lock_guard lock(mutex_);
+    --pauses_;
   }
-  readers_.changed_.notify_all();
+  changed_.notify_all();
 }
 
 Result<void> RingReaders::drain() {

@@ -13,7 +13,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <thread>
 #include <vector>
 
@@ -35,11 +34,10 @@ class RingReaders {
   // The numbers of the CPUs that are online, in order.
   static Result<std::vector<uint32_t>> online_cpus();
 
-  // Opens the rings of these CPUs, of `ring_bytes` each. `callbacks_of` gives those of each reader. The map is to
-  // outlive the readers.
+  // Opens the rings of these CPUs, of `ring_bytes` each, for a reader for each of `callbacks`. The map is to outlive
+  // the readers.
   static Result<std::unique_ptr<RingReaders>> create(int map_fd, uint64_t ring_bytes, const std::vector<uint32_t>& cpus,
-                                                     size_t readers,
-                                                     const std::function<PerfRing::Callbacks(size_t)>& callbacks_of);
+                                                     const std::vector<RecordCallbacks>& callbacks);
   ~RingReaders();
   RingReaders(const RingReaders&) = delete;
   RingReaders& operator=(const RingReaders&) = delete;
@@ -65,24 +63,16 @@ class RingReaders {
   // Resets fd(), and returns the first error of a reader.
   Result<void> take_attention();
 
-  // While it lives no reader drains. May be taken again by whoever has one.
-  class Pause {
-   public:
-    explicit Pause(RingReaders& readers);
-    ~Pause();
-    Pause(const Pause&) = delete;
-    Pause& operator=(const Pause&) = delete;
-
-   private:
-    RingReaders& readers_;
-  };
+  // Between these no reader drains. Pauses may be nested: each ends with a resume() of its own.
+  void pause();
+  void resume();
 
   // All rings, on the caller's thread, during a pause. Returns also while records pour in.
   Result<void> drain();
 
  private:
   struct Reader {
-    PerfRing::Callbacks callbacks;
+    RecordCallbacks callbacks;
     std::map<uint32_t, std::unique_ptr<PerfRing>> rings;  // by CPU
     Fd epoll;                                             // of all of them
     std::thread thread;

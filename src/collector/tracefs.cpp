@@ -17,6 +17,7 @@ namespace stackmap {
 
 namespace {
 
+constexpr size_t kMaxText = size_t{64} << 10;  // bytes of a file that tells of one tracepoint
 constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 // A tracefs that is mounted nowhere, as a descriptor.
@@ -95,17 +96,25 @@ Result<std::vector<Tracepoint>> TraceFs::tracepoints() const {
   return all;
 }
 
-Result<uint64_t> TraceFs::id(std::string_view category, std::string_view name) const {
-  const std::string path = std::string(category) + "/" + std::string(name) + "/id";
+Result<std::string> TraceFs::read(std::string_view category, std::string_view name, const char* file) const {
+  const std::string path = std::string(category) + "/" + std::string(name) + "/" + file;
   const Fd fd(::openat(events_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) {
     return errno_error("cannot open tracefs events/" + path);
   }
-  STACKMAP_TRY_VALUE(text, read_text_fd(fd.get(), path, 4096));
+  return read_text_fd(fd.get(), path, kMaxText);
+}
+
+Result<uint64_t> TraceFs::id(std::string_view category, std::string_view name) const {
+  STACKMAP_TRY_VALUE(text, read(category, name, "id"));
   while (!text.empty() && text.back() == '\n') {
     text.pop_back();
   }
   return parse_uint(text);
+}
+
+Result<std::string> TraceFs::format(std::string_view category, std::string_view name) const {
+  return read(category, name, "format");
 }
 
 }  // namespace stackmap

@@ -10,15 +10,9 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "record/tracepoint.h"
 
 namespace stackmap {
-
-struct Tracepoint {
-  std::string category;
-  std::string name;
-  std::string full_name() const { return category + ":" + name; }
-  auto operator<=>(const Tracepoint&) const = default;
-};
 
 class TraceFs {
  public:
@@ -31,8 +25,11 @@ class TraceFs {
   Result<std::vector<Tracepoint>> tracepoints() const;
   // The number that perf_event_open() takes. kNotFound if this kernel has no such tracepoint.
   Result<uint64_t> id(std::string_view category, std::string_view name) const;
+  // The text that tells of the fields of its records. kNotFound likewise.
+  Result<std::string> format(std::string_view category, std::string_view name) const;
 
  private:
+  Result<std::string> read(std::string_view category, std::string_view name, const char* file) const;
   explicit TraceFs(Fd events) : events_(std::move(events)) {}
   Fd events_;  // the folder `events`
 };

@@ -19,13 +19,17 @@ std::optional<uint64_t> real_address(std::string_view text) {
   return whole && value >= FrameNames::kFirstReal ? std::optional(value) : std::nullopt;
 }
 
-KernelSymbol symbol_of(std::string_view text) {
+KernelSymbol name_alone(std::string_view text) {
+  return {std::string(text), 0, KernelSymbol::kNameAlone, ""};
+}
+
+KernelSymbol kernel_symbol(std::string_view text) {
   KernelSymbol symbol = parse_kernel_symbol(text);
   if (symbol.known() && symbol.text(0) == text) {
     return symbol;
   }
   // "name [module]", as the kernel prints it without the option sym-offset; or "[FTRACE TRAMPOLINE]".
-  symbol = {std::string(text), 0, KernelSymbol::kNameAlone, ""};
+  symbol = name_alone(text);
   const size_t open = text.rfind(" [");
   if (text.ends_with(']') && open != std::string_view::npos && open != 0 && open + 3 < text.size()) {
     symbol.name = text.substr(0, open);
@@ -39,10 +43,11 @@ KernelSymbol symbol_of(std::string_view text) {
 uint64_t FrameNames::address(std::string_view text) {
   const auto [found, is_new] = addresses_.try_emplace(std::string(text), 0);
   if (is_new) {
-    const auto real = real_address(text);
+    const bool kernel = kind_ == FrameText::kKernel;
+    const auto real = kernel ? real_address(text) : std::nullopt;
     found->second = real.value_or(kFirst + symbols_.size());
     if (!real) {
-      symbols_.emplace_back(found->second, symbol_of(text));
+      symbols_.emplace_back(found->second, kernel ? kernel_symbol(text) : name_alone(text));
     }
   }
   return found->second;

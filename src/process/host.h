@@ -17,7 +17,6 @@ struct HostInfo {
   std::string kernel_build_id;  // lower-case hex of the GNU build-id note in /sys/kernel/notes; empty if there is none
   uint32_t page_size = 0;       // bytes
   uint32_t cpus_possible = 0;   // highest possible CPU number + 1
-  bool operator==(const HostInfo&) const = default;
 };
 
 // `root` is put before /proc and /sys, for tests.

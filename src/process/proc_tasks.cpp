@@ -78,14 +78,15 @@ ProcessFacts parse_stat(std::string_view stat) {
   return facts;
 }
 
-// What task->comm holds, from what a comm file shows. For kernel threads the file shows more: a name longer than comm,
-// and behind that of a workqueue's worker, after '-' or '+', what it works on. "kworker/R-..." is a rescuer's own name.
-std::string task_comm(std::string text, bool kernel_thread) {
+// What task->comm holds, from what a comm file of a thread of `process` shows. For kernel threads the file shows more:
+// a name longer than comm, and behind that of a workqueue's worker, after '-' or '+', what it works on. "kworker/R-..."
+// is a rescuer's own name.
+std::string task_comm(std::string text, const ProcessFacts& process) {
   if (text.ends_with('\n')) {
     text.pop_back();
   }
   static constexpr std::string_view kWorker = "kworker/";
-  if (kernel_thread && text.starts_with(kWorker) && !text.starts_with("kworker/R-")) {
+  if (process.kernel_thread && text.starts_with(kWorker) && !text.starts_with("kworker/R-")) {
     text.resize(std::min(text.size(), text.find_first_of("-+", kWorker.size())));
   }
   text.resize(std::min(text.size(), kCommBytes));
@@ -104,8 +105,7 @@ Result<void> read_process(uint32_t tgid, uint64_t time_ns, const std::string& pr
   for (const uint32_t tid : threads) {
     auto comm = read_text_file(fmt::format("{}/{}/task/{}/comm", proc, tgid, tid));
     if (comm) {
-      records.push_back(
-          {time_ns, TaskChange::kSeen, tid, tgid, facts.parent, task_comm(std::move(*comm), facts.kernel_thread)});
+      records.push_back({time_ns, TaskChange::kSeen, tid, tgid, facts.parent, task_comm(std::move(*comm), facts)});
     } else if (!is_absent(comm.error())) {
       return std::move(comm).error();
     }
@@ -126,7 +126,7 @@ Result<TaskRecord> read_proc_task(uint32_t tid, uint64_t time_ns, const std::str
   STACKMAP_TRY_VALUE(status, read_text_file(base + "/status"));
   STACKMAP_TRY_VALUE(comm, read_text_file(base + "/comm"));
   const ProcessFacts facts = parse_stat(stat);
-  TaskRecord record{time_ns, TaskChange::kSeen, tid, 0, facts.parent, task_comm(std::move(comm), facts.kernel_thread)};
+  TaskRecord record{time_ns, TaskChange::kSeen, tid, 0, facts.parent, task_comm(std::move(comm), facts)};
   // The name in this file is escaped, so a line of it begins nowhere but where it should.
   static constexpr std::string_view kTgid = "\nTgid:\t";
   if (const size_t at = status.find(kTgid); at != std::string::npos) {

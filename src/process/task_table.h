@@ -33,8 +33,8 @@ struct TaskRecord {
 };
 
 struct TaskName {
-  std::string
-      comm;  // "<idle>" for thread 0, "<...>" for a thread that nothing is known of (both as ftrace prints them)
+  // "<idle>" for thread 0, "<...>" for a thread that nothing is known of (both as ftrace prints them).
+  std::string comm;
   uint32_t tgid = 0;  // the thread's own number if nothing is known
 };
 
@@ -45,7 +45,6 @@ class TaskTable {
   // The reference is valid until the next add().
   const TaskRecord* find(uint32_t tid, uint64_t time_ns) const;
   TaskName name(uint32_t tid, uint64_t time_ns) const;
-  size_t threads() const { return by_tid_.size(); }
   // Every record, by thread and time.
   std::vector<TaskRecord> records() const;
 

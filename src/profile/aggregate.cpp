@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <tuple>
 #include <unordered_map>
 
 #include "base/text.h"
-#include "profile/byte_weights.h"
-#include "profile/stack_counts.h"
+#include "profile/notes.h"
 
 namespace stackmap {
 
@@ -20,46 +19,52 @@ namespace {
 class Resolver {
  public:
   Resolver(const EventSource& source, const SequenceTable<uint64_t>& fallbacks, const AggregateOptions& options,
-           Aggregate& result)
-      : source_(source), fallbacks_(fallbacks), options_(options), result_(result) {}
+           Profile& profile)
+      : source_(source), fallbacks_(fallbacks), options_(options), profile_(profile) {}
 
   void add(std::vector<StackCounts::Entry> entries, const TaskNames& names) {
-    std::ranges::sort(entries, {}, [](const auto& e) { return std::tuple(e.kind, e.stack, e.comm); });
-    for (size_t i = 0; i < entries.size(); ++i) {
-      const auto& entry = entries[i];
-      if (i == 0 || entry.kind != entries[i - 1].kind || entry.stack != entries[i - 1].stack) {
-        resolve(entry);
+    std::ranges::sort(entries, {}, [](const auto& e) { return std::tuple(e.key.kind, e.key.stack, e.key.task); });
+    StackKey last;
+    for (const auto& [key, value, count] : entries) {
+      if (frames_.empty() || key.kind != last.kind || key.stack != last.stack) {
+        last = key;
+        resolve(key);
       }
-      *counter_ += entry.count;
+      if (not_there_ != nullptr) {
+        *not_there_ += count;
+      }
       if (!options_.merge_tasks) {
-        frames_[0] = result_.profile.frame(names.comm(entry.comm), FrameKind::kTask);
+        frames_[0] = profile_.frame(names.comm(key.task), FrameKind::kTask);
       }
-      result_.profile.add(frames_, entry.value, entry.count);
+      const std::array values = {value, count};
+      profile_.add(frames_, std::span(values).first(profile_.columns().size()));
     }
+    add_note(profile_.notes, stack_errors_, "event", "has an error in place of a stack",
+             "have an error in place of a stack");
+    add_note(profile_.notes, missing_stacks_, "event", "has a stack that is not in the capture",
+             "have stacks that are not in the capture");
   }
 
  private:
-  void resolve(const StackCounts::Entry& entry) {
+  void resolve(const StackKey& key) {
     frames_.assign(options_.merge_tasks ? 0 : 1, 0);
-    AggregateTotals& totals = result_.totals;
-    switch (entry.kind) {
-      case StackCounts::Kind::kNone:
-        counter_ = &totals.no_stack;
+    not_there_ = nullptr;
+    switch (key.kind) {
+      case StackKey::Kind::kNone:
         bucket("[no stack]");
         break;
-      case StackCounts::Kind::kError:
-        counter_ = &totals.stack_errors;
-        bucket(fmt::format("[stack error {}]", errno_name(static_cast<int>(entry.stack))));
+      case StackKey::Kind::kError:
+        not_there_ = &stack_errors_;
+        bucket(fmt::format("[stack error {}]", errno_name(static_cast<int>(key.stack))));
         break;
-      case StackCounts::Kind::kFallback:
-        counter_ = &totals.fallbacks;
-        stack(fallbacks_.at(entry.stack));
+      case StackKey::Kind::kFallback:
+        stack(fallbacks_.at(key.stack));
         break;
-      case StackCounts::Kind::kCookie: {
-        const Cookie cookie = Cookie::from_value(entry.stack);
+      case StackKey::Kind::kCookie: {
+        const Cookie cookie = Cookie::from_value(key.stack);
         const auto frames = source_.stack(cookie);
-        counter_ = frames.empty() ? &totals.missing_stacks : &totals.cookies;
         if (frames.empty()) {
+          not_there_ = &missing_stacks_;
           bucket(fmt::format("[stack {} gen {} not in the capture]", cookie.slot(), cookie.generation()));
         } else {
           stack(frames);
@@ -69,7 +74,7 @@ class Resolver {
     }
   }
 
-  void bucket(std::string_view name) { frames_.push_back(result_.profile.frame(name, FrameKind::kBucket)); }
+  void bucket(std::string_view name) { frames_.push_back(profile_.frame(name, FrameKind::kBucket)); }
 
   void stack(std::span<const uint64_t> addresses) {
     if (addresses.empty()) {
@@ -88,7 +93,7 @@ class Resolver {
       if (options_.module_suffix && symbol != nullptr && symbol->known() && !symbol->module.empty()) {
         name += fmt::format(" [{}]", symbol->module);
       }
-      found->second = result_.profile.frame(name, FrameKind::kKernel);
+      found->second = profile_.frame(name, FrameKind::kKernel);
     }
     return found->second;
   }
@@ -96,145 +101,88 @@ class Resolver {
   const EventSource& source_;
   const SequenceTable<uint64_t>& fallbacks_;
   const AggregateOptions& options_;
-  Aggregate& result_;
+  Profile& profile_;
   std::unordered_map<uint64_t, FrameId> by_address_;
-  std::vector<FrameId> frames_;  // of the stack at hand; the task's place is first
-  uint64_t* counter_ = nullptr;
+  std::vector<FrameId> frames_;    // of the stack at hand; the task's place is first
+  uint64_t* not_there_ = nullptr;  // what counts the stack at hand, if it is not there
+  uint64_t stack_errors_ = 0;
+  uint64_t missing_stacks_ = 0;
 };
 
-class Aggregator {
+// Shows the events to a weight, by the filter.
+class EventPass {
  public:
-  Aggregator(const EventSource& source, const Filter& filter, const AggregateOptions& options, Aggregate& result)
-      : source_(source),
-        options_(options),
-        totals_(result.totals),
-        result_(result),
+  EventPass(const EventSource& source, const Filter& filter, const AggregateOptions& options)
+      : merge_tasks_(options.merge_tasks),
         filter_(filter),
         names_(source.tasks()),
-        weights_(source) {}
+        weight_(options.weight->make(source)) {}
 
   void take(const Event& event) {
-    ++totals_.events;
-    if (!filter_.accepts(event)) {
-      ++totals_.filtered;
-      return;
+    if (accepts(event)) {
+      weight_->take(event, sink_);
+    } else {
+      weight_->pass(event, sink_);
     }
-    uint32_t comm = 0;
-    if (!options_.merge_tasks || filter_.needs_task()) {
-      const TaskEra& era = names_.find(event.tid, event.time_ns);
-      if (filter_.needs_task() && !filter_.accepts(era, names_)) {
-        ++totals_.filtered;
-        return;
-      }
-      comm = options_.merge_tasks ? 0 : era.comm;
-    }
-    uint64_t value = 1;
-    if (options_.weight == Weight::kBytes && !weigh(event, value)) {
-      return;
-    }
-    ++totals_.counted;
-    if (event.type >= by_type_.size()) {
-      by_type_.resize(size_t{event.type} + 1);
-    }
-    ++by_type_[event.type];
-    const auto [kind, stack] = key(event.stack);
-    counts_.add(kind, stack, comm, value);
   }
 
-  void finish() {
-    for (size_t id = 0; id < by_type_.size(); ++id) {
-      if (by_type_[id] != 0) {
-        totals_.by_type.emplace_back(static_cast<uint16_t>(id), by_type_[id]);
-      }
-    }
-    Resolver(source_, fallbacks_, options_, result_).add(counts_.entries(), names_);
+  void finish(const EventSource& source, const AggregateOptions& options, Profile& profile) {
+    weight_->finish(sink_);
+    profile.notes = weight_->notes();
+    Resolver(source, sink_.fallbacks(), options, profile).add(sink_.entries(), names_);
   }
 
  private:
-  bool weigh(const Event& event, uint64_t& bytes) {
-    switch (weights_.weigh(event, bytes)) {
-      case ByteWeights::Verdict::kBytes:
-        return true;
-      case ByteWeights::Verdict::kNotAllocation:
-        ++totals_.not_allocations;
-        break;
-      case ByteWeights::Verdict::kFailed:
-        ++totals_.failed_allocations;
-        break;
-      case ByteWeights::Verdict::kUnknownSize:
-        ++totals_.unknown_size;
-        break;
+  // Also tells the sink whose event it is.
+  bool accepts(const Event& event) {
+    if (!filter_.accepts(event)) {
+      return false;
     }
-    return false;
+    if (merge_tasks_ && !filter_.needs_task()) {
+      return true;
+    }
+    const TaskEra& era = names_.find(event.tid, event.time_ns);
+    if (filter_.needs_task() && !filter_.accepts(era, names_)) {
+      return false;
+    }
+    sink_.set_task(merge_tasks_ ? 0 : era.comm);
+    return true;
   }
 
-  std::pair<StackCounts::Kind, uint64_t> key(const StackRef& stack) {
-    switch (stack.state) {
-      case StackRef::State::kCookie:
-        return {StackCounts::Kind::kCookie, stack.cookie.value()};
-      case StackRef::State::kFallback:
-        return {StackCounts::Kind::kFallback, fallbacks_.intern(stack.frames)};
-      case StackRef::State::kError:
-        return {StackCounts::Kind::kError, static_cast<uint64_t>(stack.errnum)};
-      case StackRef::State::kNone:
-        break;
-    }
-    return {StackCounts::Kind::kNone, 0};
-  }
-
-  const EventSource& source_;
-  const AggregateOptions& options_;
-  AggregateTotals& totals_;
-  Aggregate& result_;
+  bool merge_tasks_;
   EventFilter filter_;
   TaskNames names_;
-  ByteWeights weights_;
-  SequenceTable<uint64_t> fallbacks_;
-  StackCounts counts_;
-  std::vector<uint64_t> by_type_;
+  WeightSink sink_;
+  std::unique_ptr<Weight> weight_;
 };
 
-// "1 event", "3 events".
-std::string counted(uint64_t n, std::string_view noun) {
-  return fmt::format("{} {}{}", human_count(n), noun, n == 1 ? "" : "s");
-}
-
-void add_notes(const AggregateTotals& totals, Profile& profile) {
-  const auto note = [&](uint64_t n, std::string_view noun, std::string_view one, std::string_view many) {
-    if (n != 0) {
-      profile.notes.push_back(fmt::format("{} {}", counted(n, noun), n == 1 ? one : many));
-    }
-  };
-  note(totals.not_allocations, "event", "is no allocation and has no bytes", "are no allocations and have no bytes");
-  note(totals.failed_allocations, "failed allocation", "is not counted as bytes", "are not counted as bytes");
-  note(totals.unknown_size, "allocation", "without a usable size is not counted",
-       "without a usable size are not counted");
-  note(totals.stack_errors, "event", "has an error in place of a stack", "have an error in place of a stack");
-  note(totals.missing_stacks, "event", "has a stack that is not in the capture",
-       "have stacks that are not in the capture");
-  if (profile.saturated()) {
-    profile.notes.emplace_back("sums have reached 2^64 - 1 and are too low");
+std::vector<ValueColumn> columns_of(const WeightInfo& weight) {
+  std::vector<ValueColumn> columns = {{std::string(weight.name), weight.unit}};
+  if (weight.unit != Unit::kEvents) {
+    columns.push_back({"count", Unit::kEvents});
   }
+  return columns;
 }
 
 }  // namespace
 
-std::string errno_name(int errnum) {
-  const char* name = ::strerrorname_np(errnum);
-  return name != nullptr ? std::string(name) : std::to_string(errnum);
-}
-
-Result<Aggregate> aggregate(const EventSource& source, const Filter& filter, const AggregateOptions& options) {
-  Aggregate result;
-  result.profile.unit = options.weight == Weight::kBytes ? Unit::kBytes : Unit::kEvents;
-  Aggregator aggregator(source, filter, options, result);
+Result<Profile> aggregate(const EventSource& source, const Filter& filter, const AggregateOptions& options) {
+  Profile profile(columns_of(*options.weight));
+  EventPass pass(source, filter, options);
   STACKMAP_TRY(source.for_each_event([&](const Event& event) {
-    aggregator.take(event);
+    pass.take(event);
     return true;
   }));
-  aggregator.finish();
-  add_notes(result.totals, result.profile);
-  return result;
+  pass.finish(source, options, profile);
+  if (profile.saturated()) {
+    profile.notes.emplace_back("sums have reached 2^64 - 1 and are too low");
+  }
+  return profile;
+}
+
+Result<Profile> make_profile(const Capture& capture, const Filter& filter, const AggregateOptions& options,
+                             const LentNames* names) {
+  return aggregate(CaptureSource(capture, names), filter, options);
 }
 
 }  // namespace stackmap

@@ -26,9 +26,8 @@ std::vector<uint32_t> frame_ranks(const Profile& profile) {
   return ranks;
 }
 
-}  // namespace
-
-FrameTree build_tree(const Profile& profile) {
+// The numbers of the stacks, in the order of their frames from the root on.
+std::vector<size_t> sorted_stacks(const Profile& profile) {
   const std::vector<uint32_t> ranks = frame_ranks(profile);
   std::vector<size_t> order(profile.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -37,37 +36,49 @@ FrameTree build_tree(const Profile& profile) {
         profile.sample(a).frames, profile.sample(b).frames, {}, [&](FrameId f) { return ranks[f]; },
         [&](FrameId f) { return ranks[f]; });
   });
+  return order;
+}
 
+void add_each(std::vector<uint64_t>& sums, size_t first, std::span<const uint64_t> values) {
+  for (size_t column = 0; column < values.size(); ++column) {
+    add_saturating(sums[first + column], values[column]);
+  }
+}
+
+}  // namespace
+
+uint32_t FrameTree::add_node(FrameId frame, const std::vector<uint32_t>& path, uint64_t start) {
+  const auto node = static_cast<uint32_t>(nodes_.size());
+  nodes_.push_back({frame, static_cast<uint32_t>(path.size()), path.empty() ? node : path.back(), start});
+  totals_.resize(nodes_.size() * columns_);
+  selfs_.resize(nodes_.size() * columns_);
+  return node;
+}
+
+FrameTree::FrameTree(const Profile& profile) : columns_(profile.columns().size()) {
   // Sorted stacks that share their outer frames stand side by side, so `path` (the nodes from the root to here) only
   // ever loses its end and grows anew.
-  FrameTree tree;
   std::vector<uint32_t> path;
-  for (const size_t index : order) {
+  uint64_t before = 0;
+  for (const size_t index : sorted_stacks(profile)) {
     const Profile::Sample sample = profile.sample(index);
     size_t common = 0;
     while (common < path.size() && common < sample.frames.size() &&
-           tree.nodes[path[common]].frame == sample.frames[common]) {
+           nodes_[path[common]].frame == sample.frames[common]) {
       ++common;
     }
     path.resize(common);
-    for (size_t depth = common; depth < sample.frames.size(); ++depth) {
-      const auto node = static_cast<uint32_t>(tree.nodes.size());
-      tree.nodes.push_back({sample.frames[depth], static_cast<uint32_t>(depth), path.empty() ? node : path.back(),
-                            tree.total, 0, 0, 0, 0});
-      path.push_back(node);
+    for (const FrameId frame : sample.frames.subspan(common)) {
+      path.push_back(add_node(frame, path, before));
     }
     for (const uint32_t node : path) {
-      add_saturating(tree.nodes[node].total, sample.value);
-      add_saturating(tree.nodes[node].count, sample.count);
+      add_each(totals_, node * columns_, sample.values);
     }
     if (!path.empty()) {
-      add_saturating(tree.nodes[path.back()].self, sample.value);
-      add_saturating(tree.nodes[path.back()].self_count, sample.count);
+      add_each(selfs_, path.back() * columns_, sample.values);
     }
-    tree.max_depth = std::max(tree.max_depth, static_cast<uint32_t>(sample.frames.size()));
-    add_saturating(tree.total, sample.value);
+    add_saturating(before, sample.values.front());
   }
-  return tree;
 }
 
 }  // namespace stackmap

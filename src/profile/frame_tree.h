@@ -4,7 +4,9 @@
 // Built without recursion, so depth is bounded by memory alone. Values saturate as the profile's do.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "profile/profile.h"
@@ -15,19 +17,25 @@ struct TreeNode {
   FrameId frame = 0;
   uint32_t depth = 0;   // 0 for the outermost frame of a stack
   uint32_t parent = 0;  // index of the node; its own for depth 0
-  uint64_t start = 0;   // what the siblings before it and before its ancestors weigh: its left edge
-  uint64_t total = 0;   // with its children
-  uint64_t self = 0;    // stacks that end here
-  uint64_t count = 0;   // events, with its children
-  uint64_t self_count = 0;
+  uint64_t start = 0;   // its left edge: what the siblings before it and before its ancestors weigh in the first column
 };
 
-struct FrameTree {
-  std::vector<TreeNode> nodes;
-  uint64_t total = 0;      // of everything, stacks without frames included
-  uint32_t max_depth = 0;  // levels
-};
+class FrameTree {
+ public:
+  explicit FrameTree(const Profile& profile);
 
-FrameTree build_tree(const Profile& profile);
+  const std::vector<TreeNode>& nodes() const { return nodes_; }
+  // By column: with its children, and of the stacks that end here.
+  std::span<const uint64_t> totals(size_t node) const { return std::span(totals_).subspan(node * columns_, columns_); }
+  std::span<const uint64_t> selfs(size_t node) const { return std::span(selfs_).subspan(node * columns_, columns_); }
+
+ private:
+  uint32_t add_node(FrameId frame, const std::vector<uint32_t>& path, uint64_t start);
+
+  size_t columns_;
+  std::vector<TreeNode> nodes_;
+  std::vector<uint64_t> totals_;  // by node and column
+  std::vector<uint64_t> selfs_;
+};
 
 }  // namespace stackmap

@@ -46,8 +46,6 @@ class LentNames {
 
   // Null if the file does not name it. Valid as long as this is.
   const KernelSymbol* find(uint64_t address) const;
-  // Names of the kernel itself that the capture and the file agree on.
-  size_t agreed() const { return agreed_; }
 
  private:
   struct Named {
@@ -64,7 +62,7 @@ class LentNames {
 
   Kallsyms symbols_;
   uint64_t moved_by_;  // what is added to the file's addresses, modulo 2^64
-  size_t agreed_ = 0;
+  size_t agreed_ = 0;  // names of the kernel itself that the capture and the file have alike
   mutable std::unordered_map<uint64_t, KernelSymbol> found_;
 };
 

@@ -24,19 +24,17 @@ FrameId Profile::frame(std::string_view name, FrameKind kind) {
   return id;
 }
 
-void Profile::add(std::span<const FrameId> frames, uint64_t value, uint64_t count) {
-  const uint32_t index = stacks_.intern(frames);
-  if (index == weights_.size()) {
-    weights_.emplace_back();
+void Profile::add(std::span<const FrameId> frames, std::span<const uint64_t> values) {
+  const size_t first = size_t{stacks_.intern(frames)} * columns_.size();
+  values_.resize(stacks_.size() * columns_.size());
+  for (size_t column = 0; column < columns_.size(); ++column) {
+    accumulate(values_[first + column], values[column]);
+    accumulate(totals_[column], values[column]);
   }
-  accumulate(weights_[index].value, value);
-  accumulate(weights_[index].count, count);
-  accumulate(total_value_, value);
-  accumulate(total_count_, count);
 }
 
 Profile::Sample Profile::sample(size_t index) const {
-  return {stacks_.at(index), weights_[index].value, weights_[index].count};
+  return {stacks_.at(index), std::span(values_).subspan(index * columns_.size(), columns_.size())};
 }
 
 void Profile::accumulate(uint64_t& sum, uint64_t value) {
@@ -55,6 +53,14 @@ std::string value_text_with_unit(Unit unit, uint64_t value) {
       fmt::format("{} {}", human_count(value),
                   value == 1 ? unit_name(unit).substr(0, unit_name(unit).size() - 1) : unit_name(unit));
   return unit == Unit::kBytes && value >= 1024 ? fmt::format("{} ({})", human_size(value), exact) : exact;
+}
+
+std::string total_text(const Profile& profile) {
+  std::string text = value_text_with_unit(profile.unit(), profile.total());
+  for (size_t column = 1; column < profile.columns().size(); ++column) {
+    text += " in " + value_text_with_unit(profile.columns()[column].unit, profile.totals()[column]);
+  }
+  return text;
 }
 
 std::string percent_text(uint64_t part, uint64_t whole) {

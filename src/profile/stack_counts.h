@@ -13,14 +13,20 @@
 
 namespace stackmap {
 
-class StackCounts {
- public:
+// A stack and whose it is.
+struct StackKey {
   // What `stack` is: the order is the order of the report's sort, nothing more.
   enum class Kind : uint8_t { kNone, kCookie, kFallback, kError };
+  uint64_t stack = 0;  // cookie, number of the fallback, or errno
+  uint32_t task = 0;   // index for TaskNames::comm()
+  Kind kind = Kind::kNone;
+  bool operator==(const StackKey&) const = default;
+};
+
+class StackCounts {
+ public:
   struct Entry {
-    uint64_t stack = 0;  // cookie, number of the fallback, or errno
-    uint32_t comm = 0;
-    Kind kind = Kind::kNone;
+    StackKey key;
     uint64_t value = 0;
     uint64_t count = 0;  // 0: the entry is free
   };
@@ -29,10 +35,9 @@ class StackCounts {
 
   // Takes effect in batches: the entries of a whole batch are fetched while it fills, so a table that is larger than
   // the cache costs a fraction of a miss an event.
-  void add(Kind kind, uint64_t stack, uint32_t comm, uint64_t value) {
-    Entry& next = pending_[pending_count_++];
-    next = {stack, comm, kind, value, 1};
-    __builtin_prefetch(&entries_[home(next)], 1);
+  void add(const StackKey& key, uint64_t value) {
+    pending_[pending_count_++] = {key, value, 1};
+    __builtin_prefetch(&entries_[home(key)], 1);
     if (pending_count_ == pending_.size()) {
       drain();
     }
@@ -52,15 +57,14 @@ class StackCounts {
   }
 
  private:
-  size_t home(const Entry& entry) const {
-    const uint64_t comm_and_kind = uint64_t{entry.comm} << 2 | static_cast<uint8_t>(entry.kind);
-    return mix_bits(entry.stack + comm_and_kind * 0x9e3779b97f4a7c15ULL) & (entries_.size() - 1);
+  size_t home(const StackKey& key) const {
+    const uint64_t task_and_kind = uint64_t{key.task} << 2 | static_cast<uint8_t>(key.kind);
+    return mix_bits(key.stack + task_and_kind * 0x9e3779b97f4a7c15ULL) & (entries_.size() - 1);
   }
-  // The entry of the same key, or the free one where it belongs.
-  Entry& find(const Entry& key) {
+  // The entry of the key, or the free one where it belongs.
+  Entry& find(const StackKey& key) {
     size_t slot = home(key);
-    while (entries_[slot].count != 0 &&
-           (entries_[slot].stack != key.stack || entries_[slot].comm != key.comm || entries_[slot].kind != key.kind)) {
+    while (entries_[slot].count != 0 && !(entries_[slot].key == key)) {
       slot = (slot + 1) & (entries_.size() - 1);
     }
     return entries_[slot];
@@ -68,7 +72,7 @@ class StackCounts {
   void drain() {
     for (size_t i = 0; i < pending_count_; ++i) {
       const Entry& added = pending_[i];
-      Entry& entry = find(added);
+      Entry& entry = find(added.key);
       if (entry.count == 0) {
         entry = added;
         ++used_;
@@ -89,7 +93,7 @@ class StackCounts {
     old.swap(entries_);
     for (const Entry& entry : old) {
       if (entry.count != 0) {
-        find(entry) = entry;
+        find(entry.key) = entry;
       }
     }
   }

@@ -26,10 +26,6 @@ CacheEntries::CacheEntries(std::span<std::byte> memory)
   assert(std::has_single_bit(size_) && size_ >= 2);
 }
 
-uint32_t CacheEntries::id(size_t place) const {
-  return std::atomic_ref<__u32>(entries_[place].id).load(std::memory_order_relaxed);
-}
-
 // The order is bpf/stackmap_cache.h's. A release store comes after all stores before it, so each of these is seen after
 // `id` is 0, and before it is the new one.
 void CacheEntries::publish(size_t place, uint32_t id, uint32_t generation, uint64_t hash,

@@ -23,8 +23,6 @@ class CacheEntries {
   size_t size() const { return size_; }
   // The two places where a template with this hash is looked for, `way` 0 and 1.
   size_t place(uint64_t hash, size_t way) const { return (hash & (size_ - 1)) ^ way; }
-  // 0 if nothing is published there.
-  uint32_t id(size_t place) const;
   // `id` is not 0, and was never used before.
   void publish(size_t place, uint32_t id, uint32_t generation, uint64_t hash, const SampleTemplate& contents);
 

@@ -78,7 +78,6 @@ class CookieCache {
   // The generation of the cookies that the map hands out; 0 while it hands out none. Templates of another one are
   // withdrawn. After 0 the same generation goes on with its templates.
   void set_generation(uint32_t generation);
-  uint32_t generation() const { return generation_; }
 
   // A sample came as a record, and its stack got this cookie.
   void offer(const SampleTemplate& sample_template, Cookie cookie);

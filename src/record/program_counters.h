@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace stackmap {
 
@@ -21,8 +22,21 @@ struct ProgramCounters {
   uint64_t throttled = 0;
 
   ProgramCounters& operator+=(const ProgramCounters& other);
-  uint64_t total() const { return filtered + sent + ring_full + output_error + scratch_busy + throttled; }
+  uint64_t total() const;
 };
+
+// A row a counter: the one place, beside the member, where a counter is named.
+struct ProgramCounterInfo {
+  enum class Role : uint8_t {
+    kOutcome,  // a way for a run to end: these add up to the total
+    kAmong,    // tells more of another one
+  };
+  std::string_view name;  // in the ledger, behind "event.EVENT."
+  uint64_t ProgramCounters::*member;
+  Role role;
+};
+// In the order of the ledger.
+std::span<const ProgramCounterInfo> program_counters();
 
 // What the kernel side counted for one event, over all CPUs. Cumulative.
 struct KernelEventCounters {

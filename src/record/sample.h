@@ -25,32 +25,21 @@ struct SampleTask {
 };
 
 struct Sample {
-  static constexpr size_t kMaxFields = 6;
+  static constexpr size_t kMaxFields = RecordLayout::kMaxFields;
 
-  SampleKind kind = SampleKind::kAny;
+  KnownEvent kind = kAnyEvent;
   bool task_only = false;  // for the task table, not an event that was asked for
   uint32_t cpu = 0;
   uint64_t time_ns = 0;  // CLOCK_MONOTONIC
   uint32_t tid = 0;      // the thread that was running
   uint32_t tgid = 0;
   uint32_t subject_tid = 0;  // sched_switch: who runs next; wake-ups: who is woken; else 0
-  uint32_t any_event = 0;    // kAny only: which, from kFirstAnyEvent
+  uint32_t any_event = 0;    // which, from kFirstAnyEvent, of the tracepoints without a program of their own; else 0
   RawStack kernel_stack;
-  RawStack user_stack;
+  RawStack user_stack;  // no program sends one yet; the record has its place, so that one can
 
-  // The fields, in the order in which the tracepoint prints them:
-  //   kmalloc, kmalloc_node            ptr bytes_req bytes_alloc gfp_flags node
-  //   kmem_cache_alloc (and _node)     ptr NAME bytes_req bytes_alloc gfp_flags node
-  //   kfree                            ptr
-  //   kmem_cache_free                  ptr NAME
-  //   mm_page_alloc                    pfn order migratetype gfp_flags
-  //   mm_page_free                     pfn order
-  //   sched_switch                     prev_prio prev_state next_pid next_prio
-  //   sched_waking, wakeup, wakeup_new pid prio target_cpu
-  //   sched_process_fork               child_pid
-  //   sched_process_exec               FILENAME pid old_pid
-  //   sched_process_exit               prio
-  // Signed ones are sign-extended. NAME and FILENAME are `string`; their place holds 0.
+  // As many as the event's type has, in its order (capture/event.h). Signed ones are sign-extended. The place of one
+  // that is a string holds 0: it is `string`.
   std::array<uint64_t, kMaxFields> fields{};
   uint8_t field_count = 0;
   int string_field = -1;    // which of them is the string; -1: none

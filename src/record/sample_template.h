@@ -23,7 +23,7 @@ struct SampleTemplate {
   std::array<uint64_t, 8> string{};    // NUL-terminated, zero behind
   std::span<const uint64_t> frames{};  // of whoever made the template; at most kMaxFrames
 
-  SampleKind kind() const { return static_cast<SampleKind>(shape & 0xff); }
+  KnownEvent kind() const { return static_cast<KnownEvent>(shape & 0xff); }
   std::string_view text() const;
   // Equal in every word.
   bool operator==(const SampleTemplate& other) const;
@@ -41,17 +41,6 @@ struct BatchEvent {
 // The template of a record, which decoded to `sample`; its frames are the sample's. None for a kind whose program does
 // not use the cache, and without a stack, or with one that is deeper than a template can hold.
 std::optional<SampleTemplate> template_of(std::span<const std::byte> record, const Sample& sample);
-
-// 64-bit words of the fields of a kind that differ from event to event (one at most), and of those that recur. 0 and 0
-// for a kind whose program does not use the cache.
-struct FieldWords {
-  size_t dynamic = 0;
-  size_t fixed = 0;
-};
-FieldWords field_words(SampleKind kind);
-
-// Puts what `word` says in the places of a sample's fields that it has. Returns the sample's subject_tid.
-uint32_t set_dynamic_fields(SampleKind kind, uint64_t word, std::array<uint64_t, Sample::kMaxFields>& fields);
 
 // Where the programs look: the same function on both sides.
 using TemplateHash = uint64_t (*)(const SampleTemplate&);

@@ -41,8 +41,6 @@ class LiveTasks {
   // From here on records go to another capture, which knows of nobody.
   void start_capture() { ++capture_; }
 
-  size_t size() const { return tasks_.size(); }
-
  private:
   struct Task {
     TaskRecord latest;

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include "base/text.h"
 
 namespace stackmap {
 
@@ -46,13 +46,9 @@ Ledger make_ledger(const std::vector<KernelEventCounters>& kernel, const Recorde
     const std::string prefix = "event." + event.event + ".";
     const ProgramCounters& c = event.counters;
     ledger.set(prefix + "hits", c.total() + event.recursion_misses);
-    ledger.set(prefix + "filtered", c.filtered);
-    ledger.set(prefix + "sent", c.sent);
-    ledger.set(prefix + "batched", c.batched);
-    ledger.set(prefix + "ring_full", c.ring_full);
-    ledger.set(prefix + "output_error", c.output_error);
-    ledger.set(prefix + "scratch_busy", c.scratch_busy);
-    ledger.set(prefix + "throttled", c.throttled);
+    for (const ProgramCounterInfo& info : program_counters()) {
+      ledger.set(prefix + std::string(info.name), c.*info.member);
+    }
     ledger.set(prefix + "recursion_misses", event.recursion_misses);
   }
   for (const auto& [name, event] : recorder.events) {
@@ -66,8 +62,7 @@ Ledger make_ledger(const std::vector<KernelEventCounters>& kernel, const Recorde
     ledger.set(fmt::format("reject.{}", reject_name(static_cast<Reject>(i))), recorder.rejects[i]);
   }
   for (const auto& [errnum, count] : recorder.stack_errors) {
-    const char* name = strerrorname_np(errnum);
-    ledger.set(name != nullptr ? fmt::format("stack.error.{}", name) : fmt::format("stack.error.{}", errnum), count);
+    ledger.set("stack.error." + errno_name(errnum), count);
   }
   ledger.set("stack.truncated", recorder.stacks_truncated);
   ledger.set("string.truncated", recorder.strings_truncated);

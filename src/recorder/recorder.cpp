@@ -6,12 +6,14 @@
 
 namespace stackmap {
 
-std::vector<EventType> Recorder::event_types(const std::vector<std::string>& any_events) {
+std::vector<EventType> Recorder::event_types(const std::vector<AnyEvent>& any_events) {
   std::vector<EventType> types = known_event_types();
   uint16_t id = kFirstFreeEventType;
-  for (const std::string& name : any_events) {
-    const size_t colon = name.find(':');
-    types.push_back({id++, name.substr(0, colon), name.substr(colon + 1), {}});
+  for (const AnyEvent& event : any_events) {
+    EventType& type = types.emplace_back(EventType{id++, event.category, event.name, {}});
+    for (const AnyField& field : event.fields) {
+      type.fields.push_back(field.type);
+    }
   }
   return types;
 }
@@ -21,7 +23,7 @@ Recorder::Recorder(Options options, StackMap& map, CaptureWriter& writer)
       cache_(options.cache),
       tables_(options.lanes, options.find_task, options.namer, options.cache, writer) {
   for (size_t number = 0; number < options.lanes; ++number) {
-    RecorderLane::Options lane{options.any_events, options.frames_asked, options.triggers, options.cache, number};
+    RecorderLane::Options lane{options.any_events, options.frames_asked, options.patterns, options.cache, number};
     lanes_.push_back(std::make_unique<RecorderLane>(std::move(lane), map, tables_));
   }
   follow_map();
@@ -64,7 +66,7 @@ std::optional<Recorder::Fired> Recorder::take_fired() {
 }
 
 Ledger Recorder::ledger(const std::vector<KernelEventCounters>& kernel) const {
-  Ledger ledger = make_ledger(kernel, counters(), map_.totals().outcomes);
+  Ledger ledger = make_ledger(kernel, counters(), map_.totals());
   if (const auto stats = map_.stats()) {
     for_each_stat(*stats, [&](std::string_view key, uint64_t value) { ledger.set("map." + std::string(key), value); });
   }

@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "capture/capture_writer.h"
+#include "capture/event_condition.h"
 #include "process/kernel_symbol.h"
 #include "process/task_table.h"
 #include "record/cookie_cache.h"
@@ -24,7 +25,6 @@
 #include "recorder/loss_ledger.h"
 #include "recorder/recorder_lane.h"
 #include "recorder/recorder_tables.h"
-#include "recorder/trigger.h"
 #include "stackmap/stack_map.h"
 
 namespace stackmap {
@@ -32,14 +32,14 @@ namespace stackmap {
 class Recorder {
  public:
   struct Options {
-    // The tracepoints without a program of their own: number kFirstAnyEvent + i is any_events[i] ("category:name").
-    std::vector<std::string> any_events;
+    // The tracepoints without a program of their own: number kFirstAnyEvent + i is any_events[i].
+    std::vector<AnyEvent> any_events;
     // Frames that were asked for: a stack of as many may have had more.
     uint32_t frames_asked = 127;
     // Who names the frames; null: nobody, the capture holds addresses alone.
     KernelNamer* namer = nullptr;
-    // Each event is held against these.
-    std::vector<Trigger> triggers;
+    // Each event is held against these, until one matches.
+    std::vector<EventPattern> patterns;
     // What is known of a thread that no record has told of; null: nothing.
     LiveTasks::Find find_task;
     // What the BPF programs may send in batches; null: nothing. Must outlive the recorder, which keeps its generation.
@@ -52,14 +52,13 @@ class Recorder {
   Recorder(Options options, StackMap& map, CaptureWriter& writer);
 
   // The event types of a capture with these tracepoints: the known ones, and any_events from kFirstFreeEventType.
-  static std::vector<EventType> event_types(const std::vector<std::string>& any_events);
+  static std::vector<EventType> event_types(const std::vector<AnyEvent>& any_events);
 
-  size_t lanes() const { return lanes_.size(); }
   RecorderLane& lane(size_t number) { return *lanes_[number]; }
   // Ends the runs of records of all lanes.
   void end_batch();
-  // Whether something is to be done that a lane cannot do: the cookie cache wants a round, a trigger has fired, or
-  // there was a write error. Of `lane`, by its own thread.
+  // Whether something is to be done that a lane cannot do: the cookie cache wants a round, an event matched a pattern,
+  // or there was a write error. Of `lane`, by its own thread.
   bool wants_attention(const RecorderLane& lane) const { return tables_.wants_attention() || lane.fired().has_value(); }
   void attended() { tables_.attended(); }
 
@@ -91,7 +90,7 @@ class Recorder {
   // writing are kept: see status().
   Result<void> rotate(CaptureWriter& next, const std::vector<KernelEventCounters>& kernel);
 
-  // The first event that matched a trigger since the last call.
+  // The first event that matched a pattern since the last call.
   using Fired = RecorderLane::Fired;
   std::optional<Fired> take_fired();
 

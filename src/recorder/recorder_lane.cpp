@@ -4,31 +4,28 @@
 #include <algorithm>
 #include <cstring>
 
+#include "record/batch_reader.h"
+
 namespace stackmap {
 
 namespace {
 
 constexpr size_t kStringEntries = 256;
 
-static_assert(static_cast<int>(SampleKind::kKmemCacheAllocNode) == kKmemCacheAllocNode &&
-                  static_cast<int>(SampleKind::kSchedSwitch) == kSchedSwitch &&
-                  static_cast<int>(SampleKind::kSchedProcessExit) == kSchedProcessExit,
-              "a sample's kind is also the number of its event type");
-
 uint16_t event_type_of(const Sample& sample) {
-  if (sample.kind == SampleKind::kAny) {
+  if (sample.any_event != 0) {
     return static_cast<uint16_t>(kFirstFreeEventType + (sample.any_event - kFirstAnyEvent));
   }
-  return static_cast<uint16_t>(sample.kind);
+  return sample.kind;
 }
 
-TaskChange change_of(SampleKind kind) {
+TaskChange change_of(KnownEvent kind) {
   switch (kind) {
-    case SampleKind::kSchedProcessFork:
+    case kSchedProcessFork:
       return TaskChange::kFork;
-    case SampleKind::kSchedProcessExec:
+    case kSchedProcessExec:
       return TaskChange::kExec;
-    case SampleKind::kSchedProcessExit:
+    case kSchedProcessExit:
       return TaskChange::kExit;
     default:
       return TaskChange::kRename;
@@ -41,22 +38,22 @@ RecorderLane::RecorderLane(Options options, StackMap& map, RecorderTables& table
     : options_(std::move(options)),
       map_(map),
       tables_(tables),
+      decoder_(options_.any_events),
       trimmer_(tables.namer()),
       known_counters_(kFirstAnyEvent) {
   for (const KindInfo& kind : kinds()) {
-    known_counters_[static_cast<size_t>(kind.kind)] =
-        &counters_.events[std::string(kind.category) + ":" + std::string(kind.name)];
+    known_counters_[kind.kind] = &counters_.events[std::string(kind.category) + ":" + std::string(kind.name)];
   }
-  for (const std::string& name : options_.any_events) {
-    any_counters_.push_back(&counters_.events[name]);
+  for (const AnyEvent& event : options_.any_events) {
+    any_counters_.push_back(&counters_.events[event.full_name()]);
   }
 }
 
-RecorderCounters::PerEvent* RecorderLane::event_counters(SampleKind kind, uint32_t any_event) {
-  if (kind != SampleKind::kAny) {
-    return known_counters_[static_cast<size_t>(kind)];
+RecorderCounters::PerEvent* RecorderLane::event_counters(const Sample& sample) {
+  if (sample.any_event == 0) {
+    return known_counters_[sample.kind];
   }
-  const size_t index = any_event - kFirstAnyEvent;
+  const size_t index = sample.any_event - kFirstAnyEvent;
   return index < any_counters_.size() ? any_counters_[index] : nullptr;
 }
 
@@ -74,18 +71,18 @@ void RecorderLane::follow_epochs() {
 void RecorderLane::on_record(std::span<const std::byte> bytes, uint32_t cpu) {
   follow_epochs();
   counters_.record_bytes += bytes.size();
-  if (RecordDecoder::is_batch(bytes)) {
-    decoder_.decode_batch(bytes, cpu, *this);
+  if (is_batch(bytes)) {
+    take_batch(bytes, cpu);
     return;
   }
   Sample sample;
-  auto reject = decoder_.decode(bytes, cpu, sample);
-  RecorderCounters::PerEvent* event = reject ? nullptr : event_counters(sample.kind, sample.any_event);
-  if (!reject && event == nullptr) {
-    reject = Reject::kUnknownKind;
+  if (const auto reason = decoder_.decode(bytes, cpu, sample)) {
+    reject(*reason, 1);
+    return;
   }
-  if (reject) {
-    on_reject(*reject, 1);
+  RecorderCounters::PerEvent* const event = event_counters(sample);
+  if (event == nullptr) {
+    reject(Reject::kUnknownKind, 1);
     return;
   }
   if (sample.task.tid != 0) {
@@ -104,26 +101,31 @@ void RecorderLane::on_record(std::span<const std::byte> bytes, uint32_t cpu) {
   }
 }
 
-void RecorderLane::on_reject(Reject reason, uint64_t events) {
-  counters_.rejects[static_cast<size_t>(reason)] += events;
+struct RecorderLane::BatchSink {
+  RecorderLane& lane;
+  void on_event(const BatchEvent& event, const CachedTemplate& from) { lane.take_batched(event, from); }
+  void on_reject(Reject reason, uint64_t events) { lane.reject(reason, events); }
+};
+
+void RecorderLane::take_batch(std::span<const std::byte> bytes, uint32_t cpu) {
+  const auto find = [this](uint32_t id) {
+    const CachedTemplate* const found = options_.cache != nullptr ? options_.cache->find(id) : nullptr;
+    cache_hits_ += found != nullptr ? 1 : 0;
+    return found;
+  };
+  BatchSink sink{*this};
+  decode_batch(bytes, cpu, find, sink);
 }
 
-const SampleTemplate* RecorderLane::find_template(uint32_t id) {
-  const CachedTemplate* found = options_.cache != nullptr ? options_.cache->find(id) : nullptr;
-  cache_hits_ += found != nullptr ? 1 : 0;
-  return found;
-}
-
-// An event of a batch. Its cookie holds while its generation does; otherwise its stack is like that of any record.
-void RecorderLane::on_event(const BatchEvent& batched, const SampleTemplate& from) {
-  const auto& cached = static_cast<const CachedTemplate&>(from);
-  const Sample& sample = cached.decoded;
-  RecorderCounters::PerEvent* counters = event_counters(sample.kind, sample.any_event);
+// Its cookie holds while its generation does; otherwise its stack is like that of any record.
+void RecorderLane::take_batched(const BatchEvent& batched, const CachedTemplate& from) {
+  const Sample& sample = from.decoded;
+  RecorderCounters::PerEvent* counters = event_counters(sample);
   if (counters == nullptr) {
-    on_reject(Reject::kUnknownKind, 1);
+    reject(Reject::kUnknownKind, 1);
     return;
   }
-  if (!session().hand_out_again(cached.cookie)) {
+  if (!session().hand_out_again(from.cookie)) {
     const Sample whole = RecordDecoder::sample_of(batched, from);
     take_event(whole, take_stack(whole.kernel_stack));
     return;
@@ -132,9 +134,10 @@ void RecorderLane::on_event(const BatchEvent& batched, const SampleTemplate& fro
     ++counters_.stacks_truncated;
   }
   std::array<uint64_t, Sample::kMaxFields> fields = sample.fields;
-  const uint32_t subject_tid = set_dynamic_fields(sample.kind, batched.word, fields);
+  const RecordLayout& layout = record_layout(sample.kind);
+  layout.read_dynamic(batched.word, fields);
   if (sample.string_field >= 0) {
-    fields[static_cast<size_t>(sample.string_field)] = string_id(cached);
+    fields[static_cast<size_t>(sample.string_field)] = string_id(from);
   }
   Event event;
   event.time_ns = batched.time_ns;
@@ -142,9 +145,9 @@ void RecorderLane::on_event(const BatchEvent& batched, const SampleTemplate& fro
   event.tid = batched.tid;
   event.type = event_type_of(sample);
   event.stack.state = StackRef::State::kCookie;
-  event.stack.cookie = cached.cookie;
+  event.stack.cookie = from.cookie;
   event.fields = std::span(fields).first(sample.field_count);
-  add(event, batched.tgid, subject_tid, sample.string, *counters);
+  add(event, batched.tgid, layout.subject(fields), sample.string, *counters);
 }
 
 void RecorderLane::take_task(const Sample& sample) {
@@ -153,7 +156,7 @@ void RecorderLane::take_task(const Sample& sample) {
   record.change = change_of(sample.kind);
   record.tid = sample.task.tid;
   record.tgid = sample.task.tgid;
-  record.ptgid = sample.kind == SampleKind::kSchedProcessFork ? sample.task.old_tid : 0;
+  record.ptgid = sample.kind == kSchedProcessFork ? sample.task.old_tid : 0;
   record.comm = sample.task.comm;
   tables_.take_task(std::move(record));
 }
@@ -249,7 +252,7 @@ void RecorderLane::take_event(const Sample& sample, const StackRef& stack) {
     fields[static_cast<size_t>(sample.string_field)] = string_id(sample.string);
   }
   event.fields = std::span(fields).first(sample.field_count);
-  add(event, sample.tgid, sample.subject_tid, sample.string, *event_counters(sample.kind, sample.any_event));
+  add(event, sample.tgid, sample.subject_tid, sample.string, *event_counters(sample));
 }
 
 void RecorderLane::add(const Event& event, uint32_t tgid, uint32_t subject_tid, std::string_view string,
@@ -263,8 +266,8 @@ void RecorderLane::add(const Event& event, uint32_t tgid, uint32_t subject_tid, 
     return;
   }
   ++counters.recorded;
-  for (size_t i = 0; i < options_.triggers.size() && !fired_; ++i) {
-    if (options_.triggers[i].matches(event, string)) {
+  for (size_t i = 0; i < options_.patterns.size() && !fired_; ++i) {
+    if (options_.patterns[i].matches(event, string)) {
       fired_ = {i, event.time_ns};
     }
   }

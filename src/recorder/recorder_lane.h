@@ -13,27 +13,27 @@
 #include <string_view>
 #include <vector>
 
+#include "capture/event_condition.h"
 #include "record/record_decoder.h"
 #include "recorder/loss_ledger.h"
 #include "recorder/recorder_tables.h"
-#include "recorder/trigger.h"
 #include "stackmap/stack_map.h"
 #include "symbolize/glue_trimmer.h"
 
 namespace stackmap {
 
-class RecorderLane final : private BatchEvents {
+class RecorderLane {
  public:
   struct Options {
-    std::vector<std::string> any_events;  // these four as in Recorder::Options
+    std::vector<AnyEvent> any_events;  // these four as in Recorder::Options
     uint32_t frames_asked = 127;
-    std::vector<Trigger> triggers;
+    std::vector<EventPattern> patterns;
     CookieCache* cache = nullptr;
     size_t number = 0;  // of the lane, and of its stream
   };
-  // The first event that matched a trigger since the last take_fired().
+  // The first event that matched a pattern since the last take_fired().
   struct Fired {
-    size_t trigger = 0;  // index into the triggers
+    size_t pattern = 0;  // index into the patterns
     uint64_t time_ns = 0;
   };
 
@@ -54,10 +54,11 @@ class RecorderLane final : private BatchEvents {
   std::optional<Fired> take_fired() { return std::exchange(fired_, std::nullopt); }
 
  private:
-  const SampleTemplate* find_template(uint32_t id) override;
-  void on_event(const BatchEvent& event, const SampleTemplate& from) override;
-  void on_reject(Reject reason, uint64_t events) override;
+  struct BatchSink;  // what decode_batch() tells
 
+  void take_batch(std::span<const std::byte> bytes, uint32_t cpu);
+  void take_batched(const BatchEvent& batched, const CachedTemplate& from);
+  void reject(Reject reason, uint64_t events) { counters_.rejects[static_cast<size_t>(reason)] += events; }
   void follow_epochs();
   void take_task(const Sample& sample);
   StackRef take_stack(const RawStack& stack);
@@ -68,7 +69,7 @@ class RecorderLane final : private BatchEvents {
   StackMap::Session& session();
   uint64_t string_id(std::string_view text);
   uint64_t string_id(const CachedTemplate& from);
-  RecorderCounters::PerEvent* event_counters(SampleKind kind, uint32_t any_event);
+  RecorderCounters::PerEvent* event_counters(const Sample& sample);
 
   Options options_;
   StackMap& map_;

@@ -20,23 +20,9 @@
 #include "record/cookie_cache.h"
 #include "record/sample.h"
 #include "recorder/live_tasks.h"
+#include "symbolize/shared_namer.h"
 
 namespace stackmap {
-
-// A namer for several threads.
-class SharedNamer final : public KernelNamer {
- public:
-  explicit SharedNamer(KernelNamer& namer) : namer_(namer) {}
-  Result<std::vector<KernelSymbol>> name(std::span<const uint64_t> addresses, AddressKind kind) override {
-    const std::lock_guard lock(mutex_);
-    return namer_.name(addresses, kind);
-  }
-  std::string source() const override { return namer_.source(); }
-
- private:
-  std::mutex mutex_;
-  KernelNamer& namer_;
-};
 
 class RecorderTables {
  public:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <utility>
 
 #include "base/text.h"
 #include "profile/frame_tree.h"
@@ -52,26 +53,16 @@ text { font: 12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, "Liberation
 )";
 
 std::string xml(std::string_view text) {
+  using Entity = std::pair<char, std::string_view>;
+  static constexpr Entity kEntities[] = {
+      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
   std::string out;
   for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
+    const auto* const entity = std::ranges::find(kEntities, c, &Entity::first);
+    if (entity != std::end(kEntities)) {
+      out += entity->second;
+    } else {
+      out += c;
     }
   }
   return out;
@@ -111,94 +102,122 @@ std::string css_class(const Frame& frame) {
   return "bucket";
 }
 
+// Which frames are drawn, and how large.
+struct Layout {
+  double width = 0;                // of the picture
+  double inner = 0;                // without the margins
+  double scale = 0;                // px a unit of weight
+  double levels = 1;               // rows of frames, "all" included
+  std::vector<uint32_t> drawn;     // nodes
+  std::array<bool, 4> has_kind{};  // by FrameKind
+  uint64_t pruned = 0;
+  uint64_t pruned_weight = 0;
+};
+
+Layout lay_out(const Profile& profile, const FrameTree& tree, const FlameOptions& options) {
+  Layout layout;
+  layout.width = std::clamp(options.width, 200.0, 100000.0);
+  layout.inner = layout.width - 2 * kMargin;
+  layout.scale = profile.total() == 0 ? 0 : layout.inner / static_cast<double>(profile.total());
+  const auto& nodes = tree.nodes();
+  for (uint32_t i = 0; i < nodes.size();) {
+    const uint64_t total = tree.totals(i).front();
+    if (static_cast<double>(total) * layout.scale >= options.min_width) {
+      layout.levels = std::max(layout.levels, nodes[i].depth + 2.0);
+      layout.has_kind[static_cast<size_t>(profile.frame(nodes[i].frame).kind)] = true;
+      layout.drawn.push_back(i++);
+      continue;
+    }
+    // Nothing above a narrow frame is wider than it is.
+    layout.pruned_weight += total;
+    const uint32_t depth = nodes[i].depth;
+    do {
+      ++layout.pruned;
+      ++i;
+    } while (i < nodes.size() && nodes[i].depth > depth);
+  }
+  return layout;
+}
+
+// Lines above and below the frames.
+struct Captions {
+  std::vector<std::string> header;
+  std::vector<std::string> footer;
+};
+
+Captions make_captions(const Profile& profile, const Layout& layout, const FlameOptions& options) {
+  Captions captions;
+  const auto columns = static_cast<size_t>(layout.inner / kColumn);
+  const auto add_lines = [&](std::vector<std::string>& lines, std::string_view text) {
+    std::ranges::move(wrap_text(clean_text(text), columns), std::back_inserter(lines));
+  };
+  std::string subtitle = fmt::format("{}, {} distinct stack{}", total_text(profile), human_count(profile.size()),
+                                     profile.size() == 1 ? "" : "s");
+  if (!profile.losses.empty()) {
+    subtitle += "; " + profile.losses;
+  }
+  add_lines(captions.header, subtitle);
+  if (layout.pruned != 0) {
+    add_lines(captions.footer,
+              fmt::format("{} frame{} narrower than {} px not drawn; their weight is {} ({})",
+                          human_count(layout.pruned), layout.pruned == 1 ? "" : "s", px(options.min_width),
+                          value_text_with_unit(profile.unit(), layout.pruned_weight),
+                          percent_text(layout.pruned_weight, profile.total())));
+  }
+  for (const std::string& note : profile.notes) {
+    add_lines(captions.footer, note);
+  }
+  return captions;
+}
+
 class FlameSvg {
  public:
   FlameSvg(const Profile& profile, const FlameOptions& options, TextWriter& out)
-      : profile_(profile), options_(options), out_(out), tree_(build_tree(profile)) {
-    width_ = std::clamp(options.width, 200.0, 100000.0);
-    inner_ = width_ - 2 * kMargin;
-    scale_ = tree_.total == 0 ? 0 : inner_ / static_cast<double>(tree_.total);
-    columns_ = static_cast<size_t>(inner_ / kColumn);
-  }
+      : profile_(profile),
+        options_(options),
+        out_(out),
+        tree_(profile),
+        layout_(lay_out(profile, tree_, options)),
+        captions_(make_captions(profile, layout_, options)),
+        top_(kMargin + 20 + kLine * static_cast<double>(captions_.header.size()) + 8) {}
 
   FlameSummary write() {
-    choose();
-    make_text();
-    top_ = kMargin + 20 + kLine * static_cast<double>(header_.size()) + 8;
-    const double frames_end = top_ + kRow * levels_;
-    height_ = frames_end + 8 + kLine * static_cast<double>(footer_.size() + 1) + kMargin;
-    head();
-    frame(0, 0, inner_, "all", "all", tree_.total, profile_.total_count());
-    for (const uint32_t index : drawn_) {
-      const TreeNode& node = tree_.nodes[index];
+    const double frames_end = top_ + kRow * layout_.levels;
+    head(frames_end + 8 + kLine * static_cast<double>(captions_.footer.size() + 1) + kMargin);
+    frame(0, {0, layout_.inner}, "all", "all", profile_.totals());
+    for (const uint32_t index : layout_.drawn) {
+      const TreeNode& node = tree_.nodes()[index];
+      const auto totals = tree_.totals(index);
       const Frame& name = profile_.frame(node.frame);
-      frame(node.depth + 1, x_of(node), width_of(node), css_class(name), display_name(name.name), node.total,
-            node.count);
+      frame(node.depth + 1, {px_of(node.start), px_of(totals.front())}, css_class(name), display_name(name.name),
+            totals);
     }
     foot(frames_end + 8);
-    return std::move(summary_);
+    return summary();
   }
 
  private:
-  double x_of(const TreeNode& node) const { return static_cast<double>(node.start) * scale_; }
-  double width_of(const TreeNode& node) const { return static_cast<double>(node.total) * scale_; }
+  struct Span {
+    double x;
+    double width;
+  };
+  double px_of(uint64_t weight) const { return static_cast<double>(weight) * layout_.scale; }
 
-  // Which nodes are wide enough. Nothing above a narrow frame is wider than it is.
-  void choose() {
-    const auto& nodes = tree_.nodes;
-    for (uint32_t i = 0; i < nodes.size();) {
-      if (width_of(nodes[i]) >= options_.min_width) {
-        levels_ = std::max(levels_, nodes[i].depth + 2.0);
-        const FrameKind kind = profile_.frame(nodes[i].frame).kind;
-        has_kind_[static_cast<size_t>(kind)] = true;
-        drawn_.push_back(i++);
-        continue;
-      }
-      summary_.pruned_weight += nodes[i].total;
-      const uint32_t depth = nodes[i].depth;
-      do {
-        ++summary_.pruned;
-        ++i;
-      } while (i < nodes.size() && nodes[i].depth > depth);
-    }
-    summary_.drawn = drawn_.size() + 1;
-    if (summary_.drawn > kManySvgFrames) {
-      summary_.warnings.push_back(fmt::format(
+  FlameSummary summary() const {
+    FlameSummary summary;
+    summary.drawn = layout_.drawn.size() + 1;
+    summary.pruned = layout_.pruned;
+    summary.pruned_weight = layout_.pruned_weight;
+    if (summary.drawn > kManySvgFrames) {
+      summary.warnings.push_back(fmt::format(
           "the picture has {} frames: a browser will take seconds to open it; a larger minimum width, or HTML, "
           "opens faster",
-          human_count(summary_.drawn)));
+          human_count(summary.drawn)));
     }
+    return summary;
   }
 
-  void add_lines(std::vector<std::string>& lines, std::string_view text) {
-    for (std::string& line : wrap_text(clean_text(text), columns_)) {
-      lines.push_back(std::move(line));
-    }
-  }
-
-  void make_text() {
-    std::string subtitle = value_text_with_unit(profile_.unit, profile_.total_value());
-    if (profile_.unit != Unit::kEvents) {
-      subtitle += " in " + value_text_with_unit(Unit::kEvents, profile_.total_count());
-    }
-    subtitle += fmt::format(", {} distinct stack{}", human_count(profile_.size()), profile_.size() == 1 ? "" : "s");
-    if (!profile_.losses.empty()) {
-      subtitle += "; " + profile_.losses;
-    }
-    add_lines(header_, subtitle);
-    if (summary_.pruned != 0) {
-      add_lines(footer_,
-                fmt::format("{} frame{} narrower than {} px not drawn; their weight is {} ({})",
-                            human_count(summary_.pruned), summary_.pruned == 1 ? "" : "s", px(options_.min_width),
-                            value_text_with_unit(profile_.unit, summary_.pruned_weight),
-                            percent_text(summary_.pruned_weight, tree_.total)));
-    }
-    for (const std::string& note : profile_.notes) {
-      add_lines(footer_, note);
-    }
-  }
-
-  void head() {
+  void head(double height) {
     const std::string title = clean_text(profile_.title.empty() ? "flame graph" : profile_.title);
     out_.write(fmt::format(
         "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
@@ -207,10 +226,10 @@ class FlameSvg {
         "{1}\">\n"
         "<title>{2}</title>\n<style type=\"text/css\"><![CDATA[{3}]]></style>\n"
         "<rect class=\"page\" width=\"{0}\" height=\"{1}\"/>\n",
-        px(width_), px(height_), xml(title), kStyle));
-    text_line(kMargin + 16, "title", cut_to_columns(title, static_cast<size_t>(inner_ / kTitleColumn)));
-    for (size_t i = 0; i < header_.size(); ++i) {
-      text_line(kMargin + 37 + kLine * static_cast<double>(i), "line", header_[i]);
+        px(layout_.width), px(height), xml(title), kStyle));
+    text_line(kMargin + 16, "title", cut_to_columns(title, static_cast<size_t>(layout_.inner / kTitleColumn)));
+    for (size_t i = 0; i < captions_.header.size(); ++i) {
+      text_line(kMargin + 37 + kLine * static_cast<double>(i), "line", captions_.header[i]);
     }
   }
 
@@ -218,24 +237,23 @@ class FlameSvg {
     out_.write(fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n", css, px(kMargin), px(y), xml(text)));
   }
 
-  void frame(uint32_t level, double x, double width, std::string_view css, std::string_view name, uint64_t value,
-             uint64_t count) {
-    const double y = top_ + kRow * (options_.icicle ? level : levels_ - 1 - level);
-    std::string hint = fmt::format("{}, {}, {} of total", name, value_text_with_unit(profile_.unit, value),
-                                   percent_text(value, tree_.total));
-    if (profile_.unit != Unit::kEvents) {
-      hint += ", " + value_text_with_unit(Unit::kEvents, count);
+  void frame(uint32_t level, Span span, std::string_view css, std::string_view name, std::span<const uint64_t> values) {
+    const double y = top_ + kRow * (options_.root == FlameRoot::kTop ? level : layout_.levels - 1 - level);
+    std::string hint = fmt::format("{}, {}, {} of total", name, value_text_with_unit(profile_.unit(), values.front()),
+                                   percent_text(values.front(), profile_.total()));
+    for (size_t column = 1; column < values.size(); ++column) {
+      hint += ", " + value_text_with_unit(profile_.columns()[column].unit, values[column]);
     }
     // A gap of half a pixel keeps neighbours of one shade apart.
-    const double bar = width > 3 ? width - 0.5 : width;
+    const double bar = span.width > 3 ? span.width - 0.5 : span.width;
     std::string line =
         fmt::format("<g class=\"frame {}\"><title>{}</title><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", css,
-                    xml(hint), px(kMargin + x), px(y), px(bar), px(kBar));
-    const double room = (width - 6) / kColumn;
+                    xml(hint), px(kMargin + span.x), px(y), px(bar), px(kBar));
+    const double room = (span.width - 6) / kColumn;
     const std::string label = room >= kMinColumns ? cut_to_columns(name, static_cast<size_t>(room)) : std::string();
     if (!label.empty()) {
-      fmt::format_to(std::back_inserter(line), "<text x=\"{}\" y=\"{}\">{}</text>", px(kMargin + x + 3), px(y + 12.5),
-                     xml(label));
+      fmt::format_to(std::back_inserter(line), "<text x=\"{}\" y=\"{}\">{}</text>", px(kMargin + span.x + 3),
+                     px(y + 12.5), xml(label));
     }
     line += "</g>\n";
     out_.write(line);
@@ -246,7 +264,7 @@ class FlameSvg {
         {{"task", "task"}, {"kernel0", "kernel"}, {"user0", "user"}, {"bucket", "no stack"}}};
     double x = kMargin;
     for (size_t i = 0; i < kLegend.size(); ++i) {
-      if (has_kind_[i]) {
+      if (layout_.has_kind[i]) {
         out_.write(
             fmt::format("<g class=\"{}\"><rect x=\"{}\" y=\"{}\" width=\"12\" height=\"12\"/></g>"
                         "<text class=\"line\" x=\"{}\" y=\"{}\">{}</text>\n",
@@ -254,8 +272,8 @@ class FlameSvg {
         x += 17 + kColumn * static_cast<double>(kLegend[i].second.size()) + 20;
       }
     }
-    for (size_t i = 0; i < footer_.size(); ++i) {
-      text_line(y + 13.5 + kLine * static_cast<double>(i + 1), "line", footer_[i]);
+    for (size_t i = 0; i < captions_.footer.size(); ++i) {
+      text_line(y + 13.5 + kLine * static_cast<double>(i + 1), "line", captions_.footer[i]);
     }
     out_.write("</svg>\n");
   }
@@ -264,18 +282,9 @@ class FlameSvg {
   const FlameOptions& options_;
   TextWriter& out_;
   const FrameTree tree_;
-  double width_ = 0;
-  double inner_ = 0;    // without the margins
-  double scale_ = 0;    // px a unit of weight
-  size_t columns_ = 0;  // of text in a line
-  double levels_ = 1;   // rows of frames, "all" included
-  double top_ = 0;
-  double height_ = 0;
-  std::vector<uint32_t> drawn_;
-  std::array<bool, 4> has_kind_{};
-  std::vector<std::string> header_;
-  std::vector<std::string> footer_;
-  FlameSummary summary_;
+  const Layout layout_;
+  const Captions captions_;
+  const double top_;  // of the frames
 };
 
 }  // namespace

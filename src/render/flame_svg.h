@@ -17,8 +17,10 @@ namespace stackmap {
 
 inline constexpr uint64_t kManySvgFrames = 40000;
 
+enum class FlameRoot : uint8_t { kBottom, kTop };
+
 struct FlameOptions {
-  bool icicle = false;     // root at the top
+  FlameRoot root = FlameRoot::kBottom;
   double width = 1200;     // of the picture, in px; 200 to 100,000
   double min_width = 0.1;  // of a frame, in px; 0 draws everything
 };

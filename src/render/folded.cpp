@@ -4,17 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
-#include "base/text.h"
+#include "base/saturating.h"
 #include "render/clean_text.h"
 
 namespace stackmap {
 
 namespace {
-
-constexpr uint64_t kExactInDouble = uint64_t{1} << 53;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -38,7 +35,7 @@ size_t space_before_number(std::string_view name) {
 
 }  // namespace
 
-std::string folded_frame(std::string_view name, bool first) {
+std::string folded_frame(std::string_view name, FramePlace place) {
   std::string out = display_name(name);
   std::ranges::replace(out, ';', ':');
   for (size_t i = 0; i < out.size() && out[i] == ' '; ++i) {
@@ -50,13 +47,13 @@ std::string folded_frame(std::string_view name, bool first) {
   if (const size_t space = space_before_number(out); space != std::string_view::npos) {
     out[space] = '_';
   }
-  if (first && out.starts_with('#')) {
+  if (place == FramePlace::kLineStart && out.starts_with('#')) {
     out.replace(0, 1, "\\x23");
   }
   return out;
 }
 
-std::string folded_stack(const Profile& profile, std::span<const FrameId> frames, bool kernel_suffix) {
+std::string folded_stack(const Profile& profile, std::span<const FrameId> frames, KernelNames kernel_names) {
   std::string line;
   if (frames.size() < 2) {
     line = "all;";
@@ -69,41 +66,35 @@ std::string folded_stack(const Profile& profile, std::span<const FrameId> frames
     if (i != 0) {
       line += ';';
     }
-    line += folded_frame(frame.name, line.empty());
-    if (kernel_suffix && frame.kind == FrameKind::kKernel) {
+    line += folded_frame(frame.name, line.empty() ? FramePlace::kLineStart : FramePlace::kWithin);
+    if (kernel_names == KernelNames::kSuffixed && frame.kind == FrameKind::kKernel) {
       line += "_[k]";
     }
   }
   return line;
 }
 
-FoldedSummary write_folded(const Profile& profile, const FoldedOptions& options, TextWriter& out) {
-  FoldedSummary summary;
+std::vector<std::string> write_folded(const Profile& profile, const FormatOptions& options, TextWriter& out) {
+  uint64_t zero_stacks = 0;
   std::map<std::string, uint64_t> lines;
   for (size_t i = 0; i < profile.size(); ++i) {
     const Profile::Sample sample = profile.sample(i);
-    if (sample.value == 0) {
-      ++summary.zero_stacks;
+    if (sample.values.front() == 0) {
+      ++zero_stacks;
       continue;
     }
-    uint64_t& value = lines[folded_stack(profile, sample.frames, options.kernel_suffix)];
-    if (__builtin_add_overflow(value, sample.value, &value)) {
-      value = std::numeric_limits<uint64_t>::max();
-    }
+    add_saturating(lines[folded_stack(profile, sample.frames, options.kernel_names)], sample.values.front());
   }
   for (const auto& [line, value] : lines) {
     out.write(fmt::format("{} {}\n", line, value));
-    summary.above_2_53 += value > kExactInDouble ? 1 : 0;
   }
-  summary.lines = lines.size();
-  summary.total = profile.total_value();
-  if (summary.zero_stacks != 0) {
-    summary.notes.push_back(fmt::format("stacks that weigh nothing, left out: {}", human_count(summary.zero_stacks)));
-  }
-  if (summary.above_2_53 != 0 || summary.total > kExactInDouble) {
-    summary.notes.emplace_back("some readers keep sums in binary64 and will round these, which go above 2^53");
-  }
-  return summary;
+  std::vector<std::string> notes;
+  note_zero_stacks(notes, zero_stacks);
+  note_large_numbers(notes, profile.total());
+  return notes;
 }
+
+extern const Format format_folded;
+constinit const Format format_folded = {"folded", write_folded};
 
 }  // namespace stackmap

@@ -16,28 +16,19 @@
 
 #include "base/file.h"
 #include "profile/profile.h"
+#include "render/format.h"
 
 namespace stackmap {
 
-struct FoldedOptions {
-  bool kernel_suffix = false;  // kernel functions end in "_[k]"
-};
-
-struct FoldedSummary {
-  uint64_t lines = 0;
-  uint64_t total = 0;
-  uint64_t zero_stacks = 0;  // left out, as they weigh nothing
-  uint64_t above_2_53 = 0;   // lines with a value that readers with binary64 numbers will round
-  std::vector<std::string> notes;
-};
-
+// The profile's first column; stacks that weigh nothing are left out. Returns what a reader must know, a sentence each.
 // A write that failed is reported by out.flush().
-FoldedSummary write_folded(const Profile& profile, const FoldedOptions& options, TextWriter& out);
+std::vector<std::string> write_folded(const Profile& profile, const FormatOptions& options, TextWriter& out);
 
 // The part of a line before the count.
-std::string folded_stack(const Profile& profile, std::span<const FrameId> frames, bool kernel_suffix);
+std::string folded_stack(const Profile& profile, std::span<const FrameId> frames, KernelNames kernel_names);
 
-// One frame by the rules above; `first` if it begins a line.
-std::string folded_frame(std::string_view name, bool first);
+enum class FramePlace : uint8_t { kLineStart, kWithin };
+// One frame by the rules above.
+std::string folded_frame(std::string_view name, FramePlace place);
 
 }  // namespace stackmap

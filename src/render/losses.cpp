@@ -124,7 +124,7 @@ void write_event_table(const Sorted& sorted, TextWriter& out) {
 
 std::string one_line_summary(const Ledger& ledger) {
   const Account account = account_of(ledger);
-  if (!account.known && ledger.has("import.events")) {
+  if (!account.known && ledger.has("import.lost_events")) {
     return fmt::format("the trace says that {} of its events were lost", human_count(ledger.get("import.lost_events")));
   }
   if (!account.known) {

@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "profile/aggregate.h"
 #include "render/clean_text.h"
 
 namespace stackmap {
@@ -37,6 +36,7 @@ std::string field_text(const EventSource& source, FieldFormat format, uint64_t v
       return task_state_text(value);
     case FieldFormat::kUnsigned:
     case FieldFormat::kTid:
+    case FieldFormat::kRepeat:
       break;
   }
   return std::to_string(value);

@@ -117,10 +117,13 @@ bool Command::has_ended() const {
   return waited_ || ::poll(&ended, 1, 0) == 1;
 }
 
-void Command::terminate() {
-  if (!waited_ && pid_ > 0) {
+std::optional<int> Command::stop() {
+  const bool ended = has_ended();
+  if (!ended) {
     (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGTERM, nullptr, 0);  // it may have ended meanwhile
   }
+  const auto status = wait();
+  return ended ? status : std::nullopt;
 }
 
 std::optional<int> Command::wait() {

@@ -27,13 +27,10 @@ class Command {
   // Lets it run, and returns when it has been executed. kCommandNotFound or kCannotExecute if that failed.
   Result<void> go();
 
-  pid_t pid() const { return pid_; }
   int pidfd() const { return pidfd_.get(); }  // readable when it has ended
-  bool has_ended() const;
-  // Sends SIGTERM, if it has not ended.
-  void terminate();
-  // Waits for its end. Its status is as waitpid() gives it; none if somebody else took it.
-  std::optional<int> wait();
+  // Waits for its end, after a SIGTERM if it has not ended by itself. Its status, as waitpid() gives it, if it has;
+  // none if somebody else took it.
+  std::optional<int> stop();
   // "ended with 3", "was killed by SIGTERM"; empty for a success.
   static std::string describe(int status);
   // As a shell counts: 128 and the signal's number for one that was killed.
@@ -41,6 +38,8 @@ class Command {
 
  private:
   Command() = default;
+  bool has_ended() const;
+  std::optional<int> wait();
   pid_t pid_ = -1;
   Fd pidfd_;
   Fd go_;       // closed without a byte: the child exits

@@ -35,8 +35,4 @@ std::optional<ControlCommand> parse_control_command(std::string_view line) {
   return found == kNames.end() ? std::nullopt : std::optional(static_cast<ControlCommand>(found - kNames.begin()));
 }
 
-std::string_view control_command_name(ControlCommand command) {
-  return kNames[static_cast<size_t>(command)];
-}
-
 }  // namespace stackmap

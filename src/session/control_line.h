@@ -24,7 +24,6 @@ class ControlLine {
 
   // What comes behind the line, or after too many bytes without its end, is dropped.
   State feed(std::string_view piece);
-  State state() const { return state_; }
   // The line, without its end; kWhole only.
   std::string_view text() const { return text_; }
 
@@ -37,6 +36,5 @@ enum class ControlCommand : uint8_t { kReset, kOn, kOff, kStat, kMap, kFree, kSn
 
 // Nothing if it is none: a command is its word alone.
 std::optional<ControlCommand> parse_control_command(std::string_view line);
-std::string_view control_command_name(ControlCommand command);
 
 }  // namespace stackmap

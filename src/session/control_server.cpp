@@ -11,7 +11,6 @@
 #include <array>
 #include <cerrno>
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "session/control_line.h"
 
@@ -41,26 +40,34 @@ struct ControlServer::Client {
   uint32_t next_slot = 0;
   bool waiting = false;  // for `free` or `snapshot`
   std::weak_ptr<const Generation> waited_for;
-  std::shared_ptr<const ControlTarget::Snapshot> snapshot;
+  std::shared_ptr<const SnapshotAnswer> snapshot;
   uint64_t last_ns = 0;  // when it last sent or took something
 };
 
-ControlServer::ControlServer(ControlSocket socket, ControlTarget& target)
-    : socket_(std::move(socket)), target_(target) {}
+ControlServer::ControlServer(ControlSocket socket, ControlTarget& target, Clock clock)
+    : socket_(std::move(socket)), target_(target), clock_(clock) {}
 ControlServer::~ControlServer() = default;
 
-Result<void> ControlServer::watch(int fd, uint32_t events, void* who, bool again) {
+Result<void> ControlServer::watch(int fd, uint32_t events, void* who) {
   epoll_event event{};
   event.events = events;
   event.data.ptr = who;
-  if (::epoll_ctl(epoll_.get(), again ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) != 0) {
-    return errno_error("cannot watch a descriptor");
-  }
-  return {};
+  return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0
+             ? Result<void>()
+             : Result<void>(errno_error("cannot watch a descriptor"));
 }
 
-Result<std::unique_ptr<ControlServer>> ControlServer::create(ControlSocket socket, ControlTarget& target) {
-  std::unique_ptr<ControlServer> server(new ControlServer(std::move(socket), target));
+Result<void> ControlServer::watch_for(Client& client, uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.ptr = &client;
+  return ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, client.fd.get(), &event) == 0
+             ? Result<void>()
+             : Result<void>(errno_error("cannot watch a descriptor"));
+}
+
+Result<std::unique_ptr<ControlServer>> ControlServer::create(ControlSocket socket, ControlTarget& target, Clock clock) {
+  std::unique_ptr<ControlServer> server(new ControlServer(std::move(socket), target, clock));
   server->epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
   server->timer_ = Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   const itimerspec every_second = {{1, 0}, {1, 0}};
@@ -68,8 +75,8 @@ Result<std::unique_ptr<ControlServer>> ControlServer::create(ControlSocket socke
       ::timerfd_settime(server->timer_.get(), 0, &every_second, nullptr) != 0) {
     return errno_error("cannot set up the control socket");
   }
-  STACKMAP_TRY(server->watch(server->socket_.fd(), EPOLLIN, &server->socket_, false));
-  STACKMAP_TRY(server->watch(server->timer_.get(), EPOLLIN, &server->timer_, false));
+  STACKMAP_TRY(server->watch(server->socket_.fd(), EPOLLIN, &server->socket_));
+  STACKMAP_TRY(server->watch(server->timer_.get(), EPOLLIN, &server->timer_));
   return server;
 }
 
@@ -92,8 +99,8 @@ void ControlServer::accept_clients() {
     }
     Client& client = clients_.emplace_back();
     client.fd = std::move(fd);
-    client.last_ns = monotonic_ns();
-    if (!watch(client.fd.get(), EPOLLIN | EPOLLRDHUP, &client, false)) {
+    client.last_ns = clock_();
+    if (!watch(client.fd.get(), EPOLLIN | EPOLLRDHUP, &client)) {
       clients_.pop_back();
     }
   }
@@ -126,7 +133,7 @@ bool ControlServer::handle(Client& client, uint32_t events) {
   if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
     return false;
   }
-  client.last_ns = monotonic_ns();
+  client.last_ns = clock_();
   if ((events & (EPOLLIN | EPOLLRDHUP)) != 0 && !read_command(client)) {
     return false;
   }
@@ -236,13 +243,13 @@ bool ControlServer::write_answer(Client& client) {
         // A map reader holds its generation until it closes its end.
         client.finished = true;
         (void)::shutdown(client.fd.get(), SHUT_WR);
-        return client.reading != nullptr && watch(client.fd.get(), EPOLLIN | EPOLLRDHUP, &client, true).ok();
+        return client.reading != nullptr && watch_for(client, EPOLLIN | EPOLLRDHUP).ok();
       }
     }
     const ssize_t n = ::send(client.fd.get(), client.out.data() + client.sent, client.out.size() - client.sent,
                              MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0) {
-      return errno == EAGAIN && watch(client.fd.get(), EPOLLIN | EPOLLOUT | EPOLLRDHUP, &client, true).ok();
+      return errno == EAGAIN && watch_for(client, EPOLLIN | EPOLLOUT | EPOLLRDHUP).ok();
     }
     client.sent += static_cast<size_t>(n);
   }
@@ -270,7 +277,7 @@ void ControlServer::finish_waiting() {
 }
 
 void ControlServer::drop_idle() {
-  const uint64_t now = monotonic_ns();
+  const uint64_t now = clock_();
   std::erase_if(clients_, [&](const Client& client) { return !client.waiting && now - client.last_ns > kPatienceNs; });
 }
 

@@ -2,14 +2,14 @@
 // Serves the commands of a control socket, from within the recording's own loop: nothing here blocks, and no client can
 // hold the recording up, make it grow, or keep a generation for ever.
 //
-//   reset      ends the generation; the next one begins. What was in the rings by then belongs to the one that ends.
-//   off, on    no cookies, and cookies again; off keeps the map. on after free makes a new map, of the next generation.
-//   free       drops the map; refused while it is on. Answers when the last `map` reader of it has closed its
-//   connection. stat, map  the text of the kernel's stack_map_stat and stack_map; empty while there is no map. A map
-//   reader counts as one until
-//              it closes its connection.
-//   snapshot   writes all that is pending, or what a flight recorder holds, and then answers with the capture's path
-//   stop       ends the recording
+//   reset     ends the generation; the next one begins. What was in the rings by then belongs to the one that ends.
+//   off       no cookies any more; the map stays
+//   on        cookies again; after free with a new map, of the next generation
+//   free      drops the map; refused while it is on. Answers when its last `map` reader has closed its connection.
+//   stat      the text of the kernel's stack_map_stat; empty while there is no map
+//   map       the text of the kernel's stack_map, likewise. Its reader counts as one until it closes its connection.
+//   snapshot  writes all that is pending, or what a flight recorder holds, and then answers with the capture's path
+//   stop      ends the recording
 //
 // Limits: kMaxClients at a time, more are refused; a client that neither sends nor takes anything for kPatienceNs is
 // dropped, except one that waits for its `free` or `snapshot`. Not thread-safe.
@@ -21,10 +21,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/result.h"
 #include "session/control_socket.h"
 #include "stackmap/stack_map.h"
+#include "store/snapshots.h"
 
 namespace stackmap {
 
@@ -40,13 +42,8 @@ class ControlTarget {
   virtual std::string stat() = 0;
   virtual std::shared_ptr<const Generation> map() = 0;
   virtual std::string frame_text(uint64_t address) = 0;
-  // What is pending, or what a flight recorder holds, is written to a capture; its path is there once it is.
-  struct Snapshot {
-    bool done = false;
-    Result<std::string> path = std::string();
-    bool named = false;  // the recording itself puts a map file beside it
-  };
-  virtual Result<std::shared_ptr<const Snapshot>> snapshot() = 0;
+  // What is pending, or what a flight recorder holds, is written to a capture.
+  virtual Result<std::shared_ptr<const SnapshotAnswer>> snapshot() = 0;
   virtual void stop() = 0;
 };
 
@@ -55,8 +52,12 @@ class ControlServer {
   static constexpr size_t kMaxClients = 16;
   static constexpr uint64_t kPatienceNs = 10000000000;
 
-  // The target must outlive the server.
-  static Result<std::unique_ptr<ControlServer>> create(ControlSocket socket, ControlTarget& target);
+  // CLOCK_MONOTONIC in nanoseconds.
+  using Clock = uint64_t (*)();
+
+  // The target must outlive the server. Another clock is for tests of the patience.
+  static Result<std::unique_ptr<ControlServer>> create(ControlSocket socket, ControlTarget& target,
+                                                       Clock clock = monotonic_ns);
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
@@ -71,8 +72,10 @@ class ControlServer {
   struct Client;
   using Clients = std::list<Client>;
 
-  ControlServer(ControlSocket socket, ControlTarget& target);
-  Result<void> watch(int fd, uint32_t events, void* who, bool again);
+  ControlServer(ControlSocket socket, ControlTarget& target, Clock clock);
+  // Tells epoll of a descriptor, or what else to watch it for.
+  Result<void> watch(int fd, uint32_t events, void* who);
+  Result<void> watch_for(Client& client, uint32_t events);
   void accept_clients();
   bool handle(Client& client, uint32_t events);  // false: drop it
   bool read_command(Client& client);
@@ -83,6 +86,7 @@ class ControlServer {
 
   ControlSocket socket_;
   ControlTarget& target_;
+  Clock clock_;
   Fd epoll_;
   Fd timer_;
   Clients clients_;

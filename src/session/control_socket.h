@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Unix socket by which a running recording is controlled: where it is, how it is made, how it is reached.
 //
-// The protocol, a connection a command: the client sends one line (recorder/control_line.h); the answer begins
+// The protocol, a connection a command: the client sends one line (session/control_line.h); the answer begins
 // with the line "ok" or "error TEXT", then the command's text, up to the end of the connection.
 #pragma once
 
@@ -30,7 +30,6 @@ class ControlSocket {
   ~ControlSocket();
 
   int fd() const { return socket_.get(); }
-  const std::string& path() const { return path_; }
 
  private:
   ControlSocket() = default;

@@ -2,6 +2,7 @@
 #include "session/self_limits.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stackmap {
 
@@ -30,6 +31,7 @@ SelfLimits::Advice SelfLimits::update(uint64_t now_ns, uint64_t cpu_ns, uint64_t
   last_ns_ = now_ns;
   last_cpu_ns_ = cpu_ns;
   advice.throttle = advice.throttle || above_cpu_;
+  advice.turned = advice.throttle != std::exchange(throttled_, advice.throttle);
   return advice;
 }
 

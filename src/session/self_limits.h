@@ -23,7 +23,8 @@ class SelfLimits {
 
   struct Advice {
     bool throttle = false;
-    bool shed = false;  // begin a new generation
+    bool turned = false;  // `throttle` is not what it was at the last call (off before the first)
+    bool shed = false;    // begin a new generation
   };
   // By the clock, the CPU time that the process has used, and its resident memory, all as of now.
   Advice update(uint64_t now_ns, uint64_t cpu_ns, uint64_t resident);
@@ -41,6 +42,7 @@ class SelfLimits {
   double saved_ns_ = 0;
   bool above_cpu_ = false;
   bool above_memory_ = false;
+  bool throttled_ = false;
   uint64_t cpu_reached_ = 0;
   uint64_t memory_reached_ = 0;
 };

@@ -49,8 +49,7 @@ FrameArena::FrameArena(FrameArena&& other) noexcept
     : limit_words_(other.limit_words_),
       chunk_count_(other.chunk_count_),
       chunks_(std::move(other.chunks_)),
-      next_(other.next_.load(std::memory_order_relaxed)),
-      allocated_(other.allocated_.load(std::memory_order_relaxed)) {}
+      next_(other.next_.load(std::memory_order_relaxed)) {}
 
 FrameArena::~FrameArena() {
   for (uint64_t i = 0; chunks_ != nullptr && i < chunk_count_; ++i) {
@@ -84,7 +83,6 @@ uint64_t* FrameArena::chunk(uint64_t index) {
   if (!chunks_[index].compare_exchange_strong(there, made->words(), std::memory_order_acq_rel)) {
     return there;
   }
-  allocated_.fetch_add(made->bytes(), std::memory_order_relaxed);
   return static_cast<uint64_t*>(made->release());
 }
 
@@ -119,10 +117,6 @@ uint32_t FrameArena::append(std::span<const uint64_t> frames) {
 
 uint64_t FrameArena::used() const {
   return (next_.load(std::memory_order_relaxed) - kFirstHandle) * 8;
-}
-
-uint64_t FrameArena::allocated() const {
-  return allocated_.load(std::memory_order_relaxed);
 }
 
 }  // namespace stackmap

@@ -63,12 +63,9 @@ class FrameArena {
   }
 
   uint64_t limit() const { return limit_words_ * 8; }
-  uint64_t used() const;       // bytes given to stacks, and the tails of chunks that were too short
-  uint64_t allocated() const;  // bytes of chunks
-  uint64_t directory_bytes() const { return directory_bytes_for(limit()); }
-  static uint64_t directory_bytes_for(uint64_t limit) {
-    return (limit + kChunkBytes - 1) / kChunkBytes * sizeof(void*);
-  }
+  uint64_t used() const;  // bytes given to stacks, and the tails of chunks that were too short
+  // What the arena takes beside its chunks, in bytes.
+  static uint64_t directory_bytes(uint64_t limit) { return (limit + kChunkBytes - 1) / kChunkBytes * sizeof(void*); }
 
  private:
   static constexpr uint64_t kChunkWords = kChunkBytes / 8;
@@ -92,7 +89,6 @@ class FrameArena {
   uint64_t chunk_count_;
   std::unique_ptr<std::atomic<uint64_t*>[]> chunks_;
   alignas(64) std::atomic<uint64_t> next_{kFirstHandle};  // the first word that nobody has
-  std::atomic<uint64_t> allocated_{0};
 };
 
 }  // namespace stackmap

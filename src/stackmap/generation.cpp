@@ -5,15 +5,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <climits>
 #include <cstring>
 #include <random>
 
 namespace stackmap {
 
 namespace {
-
-constexpr uint32_t kMaxRef = INT_MAX;
 
 uint32_t slots_for(uint32_t capacity) {
   return std::bit_ceil(2 * capacity);
@@ -26,10 +23,6 @@ uint64_t arena_limit_of(const StackMapOptions& options) {
 
 bool same_frames(std::span<const uint64_t> stored, std::span<const uint64_t> frames) {
   return stored.size() == frames.size() && std::memcmp(stored.data(), frames.data(), frames.size_bytes()) == 0;
-}
-
-size_t lane_length_of(uint32_t capacity) {
-  return (size_t{capacity} + 15) / 16 * 16;
 }
 
 }  // namespace
@@ -55,20 +48,18 @@ Result<void> StackMapOptions::validate() const {
 Result<std::unique_ptr<Generation>> Generation::create(const StackMapOptions& options, uint32_t number) {
   STACKMAP_TRY(options.validate());
   STACKMAP_TRY_VALUE(table, PageMemory::allocate(slots_for(options.capacity) * sizeof(uint64_t)));
-  STACKMAP_TRY_VALUE(refs, PageMemory::allocate(lane_length_of(options.capacity) * kLanes * sizeof(uint32_t)));
+  STACKMAP_TRY_VALUE(refs, RefLanes::create(options.capacity));
   STACKMAP_TRY_VALUE(arena, FrameArena::create(arena_limit_of(options)));
   return std::unique_ptr<Generation>(
       new Generation(options, number, std::move(table), std::move(refs), std::move(arena)));
 }
 
-Generation::Generation(const StackMapOptions& options, uint32_t number, PageMemory table, PageMemory refs,
+Generation::Generation(const StackMapOptions& options, uint32_t number, PageMemory table, RefLanes refs,
                        FrameArena arena)
-    : slots_(table.words()),
-      slot_count_(slots_for(options.capacity)),
+    : slot_count_(slots_for(options.capacity)),
       shift_(static_cast<uint32_t>(32 - std::countr_zero(slot_count_))),
       capacity_(options.capacity),
       max_depth_(options.max_depth),
-      lane_length_(lane_length_of(options.capacity)),
       number_(number),
       seed_(options.seed != 0 ? options.seed : std::random_device{}()),
       hash_(options.hash != nullptr ? options.hash : fastest_stack_hash()),
@@ -77,43 +68,7 @@ Generation::Generation(const StackMapOptions& options, uint32_t number, PageMemo
       arena_(std::move(arena)) {}
 
 std::atomic_ref<uint64_t> Generation::slot(uint32_t index) const {
-  return std::atomic_ref<uint64_t>(slots_[index]);
-}
-
-std::atomic_ref<uint32_t> Generation::ref(uint32_t lane, uint32_t entry) const {
-  auto* refs = reinterpret_cast<uint32_t*>(refs_.words());
-  return std::atomic_ref<uint32_t>(refs[lane * lane_length_ + entry]);
-}
-
-// Relaxed throughout: a count orders nothing.
-void Generation::add_ref(uint32_t lane, uint32_t entry) {
-  const auto cell = ref(lane, entry);
-  const uint32_t count = cell.load(std::memory_order_relaxed);
-  if (count >= kMaxRef) {
-    return;
-  }
-  if (lane != kSharedLane) {
-    // Nobody else writes it, so it needs no locked instruction.
-    cell.store(count + 1, std::memory_order_relaxed);
-  } else {
-    // Passes INT_MAX by less than the number of threads, which ref_sum() cuts off; a loop of exchanges would not be
-    // bounded.
-    cell.fetch_add(1, std::memory_order_relaxed);
-  }
-}
-
-uint32_t Generation::ref_sum(uint32_t entry) const {
-  uint64_t sum = 0;
-  for (uint32_t lanes = lanes_used_.load(std::memory_order_relaxed); lanes != 0; lanes &= lanes - 1) {
-    sum += ref(static_cast<uint32_t>(std::countr_zero(lanes)), entry).load(std::memory_order_relaxed);
-  }
-  return static_cast<uint32_t>(std::min<uint64_t>(sum, kMaxRef));
-}
-
-void Generation::use_lane(uint32_t lane) {
-  if ((lanes_used_.load(std::memory_order_relaxed) & 1U << lane) == 0) {
-    lanes_used_.fetch_or(1U << lane, std::memory_order_relaxed);
-  }
+  return std::atomic_ref<uint64_t>(table_.words()[index]);
 }
 
 Interned Generation::intern(std::span<const uint64_t> frames, uint32_t lane) {
@@ -156,7 +111,7 @@ Interned Generation::intern(std::span<const uint64_t> frames, uint32_t lane) {
     }
     const FrameArena::Stack stack = arena_.at(handle);
     if (same_frames(stack.frames, frames)) {
-      add_ref(lane, stack.tag);
+      refs_.add(lane, stack.tag);
       return {{number_, index}, Fallback::kNone, false};
     }
   }
@@ -187,7 +142,7 @@ Interned Generation::store(uint32_t index, uint32_t hash, std::span<const uint64
     return {{}, Fallback::kFull, false};
   }
   arena_.set_tag(handle, entry);
-  add_ref(lane, entry);
+  refs_.add(lane, entry);
   // Release: the frames, and the chunk that they are in, are seen by whoever acquires the handle.
   slot(index).store(slot_word(hash, handle), std::memory_order_release);
   return {{number_, index}, Fallback::kNone, true};
@@ -202,7 +157,7 @@ bool Generation::count_again(Cookie cookie, uint32_t lane) {
   if (handle < FrameArena::kFirstHandle) {
     return false;
   }
-  add_ref(lane, arena_.at(handle).tag);
+  refs_.add(lane, arena_.at(handle).tag);
   return true;
 }
 
@@ -224,7 +179,7 @@ std::optional<StackRecord> Generation::record_at(uint32_t index) const {
     return std::nullopt;
   }
   const FrameArena::Stack stack = arena_.at(handle);
-  return StackRecord{index, ref_sum(stack.tag), stack.frames};
+  return StackRecord{index, refs_.sum(stack.tag), stack.frames};
 }
 
 LookupResult Generation::lookup(Cookie cookie) const {
@@ -250,17 +205,10 @@ StackMapStats Generation::stats() const {
   return stats;
 }
 
-uint64_t Generation::memory_used() const {
-  const auto lanes = static_cast<size_t>(std::popcount(lanes_used_.load(std::memory_order_relaxed)));
-  return sizeof(Generation) + table_.bytes() + lanes * lane_length_ * sizeof(uint32_t) + arena_.directory_bytes() +
-         arena_.allocated();
-}
-
 uint64_t Generation::memory_limit(const StackMapOptions& options) {
   const uint64_t arena_limit = arena_limit_of(options);
-  return sizeof(Generation) + slots_for(options.capacity) * sizeof(uint64_t) +
-         lane_length_of(options.capacity) * kLanes * sizeof(uint32_t) + FrameArena::directory_bytes_for(arena_limit) +
-         arena_limit;
+  return sizeof(Generation) + slots_for(options.capacity) * sizeof(uint64_t) + RefLanes::bytes_for(options.capacity) +
+         FrameArena::directory_bytes(arena_limit) + arena_limit;
 }
 
 }  // namespace stackmap

@@ -10,9 +10,8 @@
 // A slot is given up if another thread took the last entry, or the arena's last room, between the claim and the
 // storing. It is not set free again: a stack that was probed past it would be stored a second time in front of itself.
 //
-// `ref` is kept in lanes: arrays with one count a stack, in the order of storing. Each session has a lane of its own,
-// so that two threads that hit the same stack do not pass a cache line to and fro; its counts are added up when read.
-// Sessions beyond the first seven share the last lane. A lane takes up memory once it is used.
+// `ref` is kept in lanes (ref_lanes.h), of which each session has one of its own; those beyond the first seven share
+// the last one.
 //
 // Reading is safe at any time and does not hold up interning. It is no snapshot: stacks that are stored while one
 // iterates may or may not be seen. Complexity: intern and lookup O(1), bounded as stack_map.h says; for_each O(slots).
@@ -30,6 +29,7 @@
 #include "stackmap/fallback.h"
 #include "stackmap/frame_arena.h"
 #include "stackmap/page_memory.h"
+#include "stackmap/ref_lanes.h"
 #include "stackmap/stack_hash.h"
 #include "stackmap/stack_map_stats.h"
 
@@ -75,23 +75,20 @@ struct LookupResult {
 class Generation {
  public:
   static constexpr uint32_t kMaxProbes = 64;
-  static constexpr uint32_t kLanes = 8;
-  static constexpr uint32_t kSharedLane = kLanes - 1;
 
   static Result<std::unique_ptr<Generation>> create(const StackMapOptions& options, uint32_t number);
 
-  // Interns without counting the outcome; StackMap::Session counts it. Never returns kOff. `lane` is below kLanes, and
-  // no other thread uses it at the same time, save kSharedLane; use_lane() comes first.
+  // Interns without counting the outcome; StackMap::Session counts it. Never returns kOff. `lane` is below
+  // RefLanes::kCount, and no other thread uses it at the same time, save RefLanes::kShared; use_lane() comes first.
   Interned intern(std::span<const uint64_t> frames, uint32_t lane);
   // Counts one more cookie for the stack that has it, as intern() of that stack would. False if none has. The lane as
   // for intern(); bounded, and waits for nobody.
   bool count_again(Cookie cookie, uint32_t lane);
-  void use_lane(uint32_t lane);
+  void use_lane(uint32_t lane) { refs_.use(lane); }
   void count(const OutcomeCounts& outcomes);
 
   uint32_t number() const { return number_; }
   uint32_t slot_count() const { return slot_count_; }
-  uint32_t capacity() const { return capacity_; }
 
   LookupResult lookup(Cookie cookie) const;
   // The stack in that slot, if one is stored there.
@@ -107,8 +104,7 @@ class Generation {
   }
 
   StackMapStats stats() const;
-  uint64_t memory_used() const;
-  // What memory_used() can come to.
+  // The most memory that a generation takes, in bytes.
   static uint64_t memory_limit(const StackMapOptions& options);
 
  private:
@@ -119,31 +115,25 @@ class Generation {
   static constexpr uint32_t kNoEntry = 1;
   static constexpr uint32_t kNoRoom = 2;
 
-  Generation(const StackMapOptions& options, uint32_t number, PageMemory table, PageMemory refs, FrameArena arena);
+  Generation(const StackMapOptions& options, uint32_t number, PageMemory table, RefLanes refs, FrameArena arena);
   static constexpr uint64_t slot_word(uint32_t hash, uint32_t handle) { return uint64_t{hash} << 32 | handle; }
   std::atomic_ref<uint64_t> slot(uint32_t index) const;
   Fallback why_not_storable(size_t depth);
   Interned store(uint32_t index, uint32_t hash, std::span<const uint64_t> frames, uint32_t lane);
-  std::atomic_ref<uint32_t> ref(uint32_t lane, uint32_t entry) const;
-  void add_ref(uint32_t lane, uint32_t entry);
-  uint32_t ref_sum(uint32_t entry) const;
 
   // Read by every intern, written by none.
-  uint64_t* slots_;
   uint32_t slot_count_;
   uint32_t shift_;  // from a hash to its first slot
   uint32_t capacity_;
   uint32_t max_depth_;
-  size_t lane_length_;  // the capacity, in whole cache lines
   uint32_t number_;
   uint32_t seed_;
   StackHash hash_;
   PageMemory table_;
-  PageMemory refs_;
+  RefLanes refs_;
   FrameArena arena_;
   // Written when a stack is stored. Can exceed the capacity, by the threads that lost the race for the last entry.
   alignas(64) std::atomic<uint32_t> reserved_{0};
-  std::atomic<uint32_t> lanes_used_{0};  // one bit a lane
   // Written when a session hands in.
   alignas(64) std::array<std::atomic<uint64_t>, kFallbackCount> outcomes_{};
 };

@@ -62,17 +62,13 @@ void StackMap::switch_to(uint64_t word) {
       clear_seat(seat);
     }
   }
-  // A new seat that does not lead anywhere yet looks like one of an earlier generation.
-  registry_->notify();
 }
 
 // By the one that found the seat unpinned and retired.
 void StackMap::clear_seat(Seat& seat) {
-  const auto registry = registry_;
   const auto generation = std::move(seat.generation);
   // Release: the seat may be given to another generation from here on.
   seat.taken.store(false, std::memory_order_release);
-  registry->notify();
 }
 
 StackMap::Session StackMap::pin() {
@@ -80,7 +76,7 @@ StackMap::Session StackMap::pin() {
   const uint64_t word = current_.fetch_add(1, std::memory_order_acquire);
   const uint32_t seat = seat_of(word);
   const bool on = (word & kOffBit) == 0;
-  return {this, seat == kNoSeat ? nullptr : &seats_[seat], on, on ? take_lane() : Generation::kSharedLane};
+  return {this, seat == kNoSeat ? nullptr : &seats_[seat], on, on ? take_lane() : RefLanes::kShared};
 }
 
 // A lane for one session alone, or the shared one if there is none.
@@ -96,11 +92,11 @@ uint32_t StackMap::take_lane() {
       return lane;
     }
   }
-  return Generation::kSharedLane;
+  return RefLanes::kShared;
 }
 
 void StackMap::unpin(Seat* seat, uint32_t lane) {
-  if (lane != Generation::kSharedLane) {
+  if (lane != RefLanes::kShared) {
     lanes_[lane].taken.store(false, std::memory_order_release);
   }
   // Release: what this session did comes before the seat is cleared. Acquire: whoever clears it has seen all of that.
@@ -122,12 +118,6 @@ Result<std::shared_ptr<const Generation>> StackMap::reset() {
   return ended;
 }
 
-Result<std::shared_ptr<const Generation>> StackMap::reset_and_wait(const Patience& patience) {
-  STACKMAP_TRY_VALUE(ended, reset());
-  STACKMAP_TRY(wait_for_sessions(patience));
-  return ended;
-}
-
 bool StackMap::older_session_exists() const {
   const uint32_t current = seat_of(current_.load(std::memory_order_relaxed));
   for (uint32_t index = 0; index < kSeats; ++index) {
@@ -136,12 +126,6 @@ bool StackMap::older_session_exists() const {
     }
   }
   return false;
-}
-
-Result<void> StackMap::wait_for_sessions(const Patience& patience) {
-  return registry_->wait(
-      patience.stop, patience.deadline, [this] { return !older_session_exists(); },
-      "waiting for the sessions of earlier generations of the stack map");
 }
 
 Result<void> StackMap::on() {
@@ -193,10 +177,10 @@ std::optional<StackMapStats> StackMap::stats() const {
   return generation ? std::optional(generation->stats()) : std::nullopt;
 }
 
-StackMapTotals StackMap::totals() const {
-  StackMapTotals totals;
+OutcomeCounts StackMap::totals() const {
+  OutcomeCounts totals{};
   for (size_t i = 0; i < totals_.size(); ++i) {
-    totals.outcomes[i] = totals_[i].load(std::memory_order_relaxed);
+    totals[i] = totals_[i].load(std::memory_order_relaxed);
   }
   return totals;
 }
@@ -211,10 +195,6 @@ void StackMap::count(const OutcomeCounts& outcomes) {
 
 uint64_t StackMap::memory_limit() const {
   return Generation::memory_limit(options_);
-}
-
-uint64_t StackMap::memory_used() const {
-  return registry_->memory_used();
 }
 
 StackMap::Session::Session(StackMap* map, Seat* seat, bool on, uint32_t lane)
@@ -245,11 +225,6 @@ StackMap::Session& StackMap::Session::operator=(Session&& other) noexcept {
     outcomes_ = other.outcomes_;
   }
   return *this;
-}
-
-std::shared_ptr<const Generation> StackMap::Session::snapshot() const {
-  // The seat is not changed while it is pinned.
-  return seat_ != nullptr ? seat_->generation : nullptr;
 }
 
 void StackMap::Session::hand_in() {

@@ -17,9 +17,8 @@
 //   whether the map was on, from pin() to its end. So against a reset, off or free:
 //   - a session pinned before reset() returns may hand out cookies of the generation that ends, also afterwards;
 //   - a session pinned after reset() has returned hands out cookies of the new one only;
-//   - reset_and_wait() returns when no session of an earlier generation is left: from then on no cookie of an earlier
-//     generation is handed out, and the ended generation is complete. reset() itself does not wait, so that a thread
-//     may call it with a session of its own open, and a slow recorder cannot hold up whoever asks for the reset.
+//   - reset() does not wait, so that a thread may call it with a session of its own open, and a slow recorder cannot
+//     hold up whoever asks for the reset. The generation that ended is complete when its last session has ended.
 //   No event is lost in between: every intern goes to one of the two generations, or is a counted fallback.
 //
 // Cost
@@ -32,8 +31,8 @@
 // Limits
 //   capacity 4 to 4,194,304 stacks; depth 1 to 1,024 frames; arena 64 KiB to 32 GiB. memory_limit() is the ceiling of
 //   one generation. A reset makes the new one before the old one can go, so with a reset under way, and for as long as
-//   somebody holds ended generations, each of those adds its own: memory_used() counts them all. At most 15 ended
-//   generations can be pinned; with all of them pinned reset() fails with EBUSY and changes nothing.
+//   somebody holds ended generations, each of those adds its own. At most 15 ended generations can be pinned; with all
+//   of them pinned reset() fails with EBUSY and changes nothing.
 //
 // Thread safety: all of StackMap and Generation from any thread; a Session from one thread at a time. Every session
 // ends before its map does. Snapshots may outlive the map.
@@ -81,11 +80,6 @@ class StackMap {
   // Ends the generation and returns it. Returns null, and does nothing, while there is no map. Works on a map that is
   // off, and leaves it off. On failure (ENOMEM, EBUSY, EOVERFLOW) the generation goes on.
   Result<std::shared_ptr<const Generation>> reset();
-  // The same, then waits for the sessions of earlier generations. With EINTR or ETIMEDOUT the reset is done, and only
-  // the wait is not; wait_for_sessions() takes it up again.
-  Result<std::shared_ptr<const Generation>> reset_and_wait(const Patience& patience = {});
-  // Waits until no session is pinned to a generation earlier than the current one (to any, while there is no map).
-  Result<void> wait_for_sessions(const Patience& patience = {});
 
   // Allocates a map if there is none, with the next generation. ENOMEM, EBUSY and EOVERFLOW leave the map off.
   Result<void> on();
@@ -105,11 +99,11 @@ class StackMap {
   // Counters trail by what open sessions have not handed in: at most Session::kHandInEvery interns each. They are
   // exact while no session is open.
   std::optional<StackMapStats> stats() const;  // none while there is no map
-  StackMapTotals totals() const;
+  // Over all generations, and over the times when there was no map.
+  OutcomeCounts totals() const;
 
   const StackMapOptions& options() const { return options_; }  // with the defaults filled in
   uint64_t memory_limit() const;                               // ceiling of one generation, in bytes
-  uint64_t memory_used() const;                                // of all generations that are alive, in bytes
 
  private:
   static constexpr size_t kSeats = 16;
@@ -147,7 +141,7 @@ class StackMap {
   struct alignas(64) Lane {
     std::atomic<bool> taken{false};
   };
-  std::array<Lane, Generation::kSharedLane> lanes_;
+  std::array<Lane, RefLanes::kShared> lanes_;
   alignas(64) std::array<std::atomic<uint64_t>, kFallbackCount> totals_{};
 };
 
@@ -191,8 +185,6 @@ class StackMap::Session {
   bool on() const { return on_; }
   // What the session's cookies carry; 0 while there is no map.
   uint32_t generation() const { return generation_ != nullptr ? generation_->number() : 0; }
-  // Null while there is no map.
-  std::shared_ptr<const Generation> snapshot() const;
 
   // Counts what was interned, and unpins. A session that has ended must not be used.
   void end();

@@ -13,10 +13,6 @@ namespace {
 constexpr std::array<std::string_view, kFallbackCount> kNames = {
     "none", "full", "probes", "arena", "being_published", "too_deep", "off", "empty"};
 
-uint64_t sum_of_fallbacks(const OutcomeCounts& outcomes) {
-  return std::accumulate(outcomes.begin() + 1, outcomes.end(), uint64_t{0});
-}
-
 }  // namespace
 
 std::string_view fallback_name(Fallback fallback) {
@@ -24,10 +20,7 @@ std::string_view fallback_name(Fallback fallback) {
 }
 
 uint64_t StackMapStats::fallbacks() const {
-  return sum_of_fallbacks(outcomes);
-}
-uint64_t StackMapTotals::fallbacks() const {
-  return sum_of_fallbacks(outcomes);
+  return std::accumulate(outcomes.begin() + 1, outcomes.end(), uint64_t{0});
 }
 
 void for_each_stat(const StackMapStats& stats, const std::function<void(std::string_view key, uint64_t value)>& line) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a generation and of a whole session, and their text.
+// The numbers of a generation, and their text.
 //
 // The text is that of the kernel's stack_map_stat (ftrace stack map series, v8): one `key: value` a line, with
 // generation, entries, capacity, successes, fallbacks first and in that order. The keys after them are our own and are
@@ -28,15 +28,6 @@ struct StackMapStats {
 
   uint64_t successes() const { return outcomes[0]; }
   uint64_t fallbacks() const;
-};
-
-// Over all generations of a map, and over the times when there was none.
-struct StackMapTotals {
-  OutcomeCounts outcomes{};
-
-  uint64_t successes() const { return outcomes[0]; }
-  uint64_t fallbacks() const;
-  uint64_t interns() const { return successes() + fallbacks(); }
 };
 
 // The keys of the text and their values, in its order.

@@ -87,7 +87,6 @@ Result<void> FlightRecorder::make_room(uint64_t bytes) {
   while (bytes_ + bytes > limit_ && segments_.front()->complete) {
     bytes_ -= segments_.front()->size;
     segments_.pop_front();
-    ++dropped_;
   }
   if (bytes_ + bytes > limit_) {
     return make_error(ErrorKind::kFailed,
@@ -105,8 +104,7 @@ Result<std::unique_ptr<WritableFile>> FlightRecorder::open_next() {
   return std::unique_ptr<WritableFile>(new Writer(*this, std::move(segment)));
 }
 
-void FlightRecorder::closed(bool last) {
-  const size_t open = last ? 0 : 1;
+void FlightRecorder::complete(size_t open) {
   for (size_t i = 0; i + open < segments_.size(); ++i) {
     segments_[i]->complete = true;
   }

@@ -30,25 +30,25 @@ class FlightRecorder final : public CaptureStore {
   Result<std::unique_ptr<WritableFile>> open_next() override;
   uint64_t segment() const override { return opened_; }
   bool is_full(uint64_t bytes, uint64_t age_ns) const override;
-  void closed(bool last) override;
+  void close_previous() override { complete(1); }
+  void close_last() override { complete(0); }
 
   // Raw bytes of a block of events that suit a memory of this size.
   size_t block_bytes() const;
   // The captures that are complete, oldest first.
   std::vector<std::unique_ptr<ReadableFile>> segments() const;
-  uint64_t bytes() const { return bytes_; }      // held now
-  uint64_t dropped() const { return dropped_; }  // captures that have made room
+  uint64_t bytes() const { return bytes_; }  // held now
 
  private:
   struct Segment;
   class Writer;
   class Reader;
   Result<void> make_room(uint64_t bytes);
+  void complete(size_t open);  // all but the newest `open` captures
 
   uint64_t limit_;
   uint64_t bytes_ = 0;
   uint64_t opened_ = 0;
-  uint64_t dropped_ = 0;
   std::deque<std::shared_ptr<Segment>> segments_;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/segment_files.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,34 +29,6 @@ uint64_t size_of(const std::string& path) {
 }
 
 }  // namespace
-
-std::string segment_path(const std::string& base, uint64_t number) {
-  return fmt::format("{}-{:06}.smc", base, number);
-}
-
-std::vector<uint64_t> find_segments(const std::string& base) {
-  std::vector<uint64_t> numbers;
-  DIR* directory = ::opendir(directory_of(base).c_str());
-  if (directory == nullptr) {
-    return numbers;
-  }
-  const std::string prefix = base.substr(base.rfind('/') + 1) + "-";
-  while (const dirent* entry = ::readdir(directory)) {
-    std::string_view name = entry->d_name;
-    if (!name.starts_with(prefix) || !name.ends_with(".smc")) {
-      continue;
-    }
-    name.remove_prefix(prefix.size());
-    name.remove_suffix(4);
-    const auto number = name.size() >= 6 ? parse_uint(std::string(name)) : Result<uint64_t>(Error{});
-    if (number && *number != 0 && segment_path(base, *number).ends_with(entry->d_name)) {
-      numbers.push_back(*number);
-    }
-  }
-  (void)::closedir(directory);
-  std::ranges::sort(numbers);
-  return numbers;
-}
 
 // A file whose bytes are charged to a segment before they are written.
 class SegmentFiles::ChargedFile final : public WritableFile {
@@ -202,9 +173,9 @@ Result<std::unique_ptr<WritableFile>> SegmentFiles::open_next() {
   return syncer_.wrap(std::make_unique<ChargedFile>(*this, number, std::move(file).value(), inner, 0));
 }
 
-void SegmentFiles::closed(bool last) {
+void SegmentFiles::complete(uint64_t number) {
   const std::lock_guard lock(mutex_);
-  queue_.push_back(last ? last_ : last_ - 1);
+  queue_.push_back(number);
   changed_.notify_all();
 }
 

@@ -22,6 +22,7 @@
 
 #include "base/file.h"
 #include "base/result.h"
+#include "capture/segment_names.h"
 #include "store/capture_store.h"
 #include "store/file_syncer.h"
 
@@ -34,11 +35,6 @@ struct SegmentOptions {
   uint32_t keep = 0;          // segments on the disk, the one that is being written included; 0: all
   uint64_t max_bytes = 0;     // on the disk; 0: no bound
 };
-
-// BASE-000042.smc
-std::string segment_path(const std::string& base, uint64_t number);
-// The numbers of the segments of BASE that are there, in order. Empty if the directory cannot be read.
-std::vector<uint64_t> find_segments(const std::string& base);
 
 class SegmentFiles final : public CaptureStore {
  public:
@@ -56,7 +52,8 @@ class SegmentFiles final : public CaptureStore {
   Result<std::unique_ptr<WritableFile>> open_next() override;
   uint64_t segment() const override { return last_; }
   bool is_full(uint64_t bytes, uint64_t age_ns) const override;
-  void closed(bool last) override;
+  void close_previous() override { complete(last_ - 1); }
+  void close_last() override { complete(last_); }
 
   // The capture that was opened last could not be made: it goes.
   void abandon();
@@ -81,6 +78,7 @@ class SegmentFiles final : public CaptureStore {
   void release(uint64_t number, uint64_t bytes);
   bool remove_oldest();
   void keep_newest(size_t more);
+  void complete(uint64_t number);
   void write_maps(const std::stop_token& stop);
   Result<void> write_map(uint64_t number);
 

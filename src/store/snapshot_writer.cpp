@@ -43,7 +43,7 @@ Result<SnapshotDone> SnapshotWriter::write(SegmentFiles& files, std::vector<std:
     files.abandon();
     return std::move(copied).error();
   }
-  files.closed(true);
+  files.close_last();
   return done;
 }
 

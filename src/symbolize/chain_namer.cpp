@@ -10,6 +10,9 @@ Error ChainNamer::nothing_left() const {
     return make_error(ErrorKind::kUnsupported, "there is no source of kernel symbols");
   }
   Error error = failures_.back();
+  if (failures_.size() == 1) {
+    return error;
+  }
   std::string before;
   for (size_t i = 0; i + 1 < failures_.size(); ++i) {
     before += failures_[i].message() + "; then ";
@@ -26,8 +29,11 @@ Result<void> ChainNamer::open() {
     auto opened = sources_[next_++]();
     if (opened) {
       current_ = std::move(opened).value();
-    } else {
-      failures_.push_back(std::move(opened).error());
+      continue;
+    }
+    failures_.push_back(std::move(opened).error());
+    if (failures_.back().kind == ErrorKind::kPrivilege) {
+      next_ = sources_.size();
     }
   }
   return {};

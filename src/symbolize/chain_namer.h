@@ -3,7 +3,8 @@
 //
 // A source is opened when it is first needed, so one that is never needed costs nothing. One that fails as a whole,
 // while it is opened or later, is given up for good; the names that a call returns are all of one source. An address
-// that a source does not know is an answer, and no reason to ask the next.
+// that a source does not know is an answer, and no reason to ask the next. Nor is one that cannot be opened for want of
+// a privilege: that is to be mended, and none of the rest is opened.
 //
 // Not thread-safe.
 #pragma once
@@ -27,7 +28,7 @@ class ChainNamer : public KernelNamer {
   explicit ChainNamer(std::vector<Open> sources) : sources_(std::move(sources)) {}
 
   // Opens the first source that can be, so that source() and failures() are known before the first name is asked for.
-  // Fails if none is left: with the last source's error, and the others' in its context.
+  // Fails if none is left: with the last source's error, and those before it in its context.
   Result<void> open();
   Result<std::vector<KernelSymbol>> name(std::span<const uint64_t> addresses, AddressKind kind) override;
   // Of the source in use; "none" before one is open, and when none is left.

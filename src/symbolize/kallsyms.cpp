@@ -121,13 +121,4 @@ Result<std::vector<KernelSymbol>> Kallsyms::name(std::span<const uint64_t> addre
   return symbols;
 }
 
-size_t Kallsyms::memory() const {
-  size_t bytes = names_.capacity() + (kernel_.capacity() + others_.capacity()) * sizeof(Symbol) +
-                 owners_.capacity() * sizeof(std::string) + ranges_.capacity() * sizeof(Range);
-  for (const std::string& owner : owners_) {
-    bytes += owner.capacity();
-  }
-  return bytes;
-}
-
 }  // namespace stackmap

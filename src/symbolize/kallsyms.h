@@ -6,8 +6,8 @@
 // - A line is "address type name[\t[module]]", address in hex. A symbol ends where the next different address begins.
 //   Of several names of one address the first in the file is taken. Names repeat: nothing is looked up by name.
 // - The kernel's own symbols count only inside [_stext, _etext) and [_sinittext, _einittext). A kernel that lists data
-// too
-//   (CONFIG_KALLSYMS_ALL, known by its "_end") names [_stext, _end) and [__init_begin, __init_end).
+//   too (CONFIG_KALLSYMS_ALL, known by its "_end") names [_stext, _end) and [__init_begin, __init_end).
+// - What is no such line is skipped.
 // - Pages listed as [__builtin__ftrace] or [__builtin__kprobes] are named by neither format, so not here either.
 // - If every address is zero they are hidden: an error (kPrivilege), never names.
 //
@@ -36,14 +36,6 @@
 
 namespace stackmap {
 
-struct KallsymsStats {
-  uint64_t lines = 0;      // read, empty ones aside
-  uint64_t malformed = 0;  // of them: not a symbol line, skipped
-  uint64_t unnamed = 0;    // of them: __builtin__ pages, which only bound their neighbours
-  uint64_t aliases = 0;    // of them: a further name of an address that has one, dropped
-  bool operator==(const KallsymsStats&) const = default;
-};
-
 class Kallsyms : public KernelNamer {
  public:
   // Longest line that is read; a longer one is malformed. KSYM_NAME_LEN is 512, MODULE_NAME_LEN 56.
@@ -64,11 +56,6 @@ class Kallsyms : public KernelNamer {
   KernelSymbol find(uint64_t address, AddressKind kind) const;
   Result<std::vector<KernelSymbol>> name(std::span<const uint64_t> addresses, AddressKind kind) override;
   std::string source() const override { return name_; }
-
-  const KallsymsStats& stats() const { return stats_; }
-  size_t symbols() const { return kernel_.size() + others_.size(); }
-  // Heap that it holds, in bytes.
-  size_t memory() const;
 
  private:
   friend class KallsymsParser;
@@ -105,7 +92,6 @@ class Kallsyms : public KernelNamer {
   std::vector<Symbol> kernel_;
   std::vector<Symbol> others_;
   std::vector<Range> ranges_;  // where kernel_ is valid
-  KallsymsStats stats_;
 };
 
 }  // namespace stackmap

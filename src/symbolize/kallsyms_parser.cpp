@@ -80,12 +80,9 @@ Result<void> KallsymsParser::feed(std::string_view piece) {
       partial_.append(overlong_ ? std::string_view() : part);
       break;
     }
-    if (overlong_) {
-      ++out_.stats_.lines;
-      ++out_.stats_.malformed;
-    } else if (partial_.empty()) {
+    if (!overlong_ && partial_.empty()) {
       add_line(part);
-    } else {
+    } else if (!overlong_) {
       partial_.append(part);
       add_line(partial_);
     }
@@ -97,14 +94,9 @@ Result<void> KallsymsParser::feed(std::string_view piece) {
 }
 
 void KallsymsParser::add_line(std::string_view text) {
-  if (text.empty()) {
-    return;
-  }
-  ++out_.stats_.lines;
   const auto line = parse_line(text);
   const auto owner = line ? owner_index(line->module) : std::nullopt;
   if (!owner) {
-    ++out_.stats_.malformed;
     return;
   }
   highest_ = std::max(highest_, line->address);
@@ -112,9 +104,7 @@ void KallsymsParser::add_line(std::string_view text) {
   symbol.address = line->address;
   symbol.owner = *owner & Kallsyms::kMaxOwner;
   symbol.text = is_text(line->type);
-  if (line->module.starts_with("__builtin__")) {
-    ++out_.stats_.unnamed;
-  } else {
+  if (!line->module.starts_with("__builtin__")) {
     symbol.name_at = static_cast<uint32_t>(out_.names_.size());
     symbol.name_size = static_cast<uint16_t>(line->symbol.size());
     out_.names_.append(line->symbol);
@@ -166,7 +156,6 @@ void KallsymsParser::order(std::vector<Kallsyms::Symbol>& symbols) {
   }
   const auto same = [](const auto& a, const auto& b) { return a.address == b.address; };
   const auto end = std::unique(symbols.begin(), symbols.end(), same);
-  out_.stats_.aliases += static_cast<uint64_t>(symbols.end() - end);
   symbols.erase(end, symbols.end());
   symbols.shrink_to_fit();
 }

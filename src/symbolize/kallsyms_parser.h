@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds a Kallsyms from the bytes of a kallsyms file, in pieces of any length. For kallsyms.cpp only.
 //
-// Lines that are no symbol are counted and skipped; nothing in the input is trusted. Not thread-safe.
+// Lines that are no symbol are skipped; nothing in the input is trusted. Not thread-safe.
 #pragma once
 
 #include <array>

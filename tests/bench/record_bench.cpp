@@ -6,25 +6,16 @@
 #include <random>
 
 #include "recorder/recorder.h"
+#include "support/memory_file.h"
 #include "support/record_builder.h"
 
 namespace {
 
 using namespace stackmap;
+using stackmap_test::Sink;
 
 constexpr size_t kRecords = 100000;
 constexpr uint32_t kCpus = 2;
-
-class Sink final : public WritableFile {
- public:
-  Result<void> append(std::span<const std::byte>) override { return {}; }
-  Result<void> truncate(uint64_t) override { return {}; }
-  Result<void> sync() override { return {}; }
-  const std::string& name() const override { return name_; }
-
- private:
-  std::string name_ = "sink";
-};
 
 // A name for every address, at no cost: naming is measured by itself (capture_bench).
 class OneName final : public KernelNamer {

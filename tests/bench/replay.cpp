@@ -138,7 +138,7 @@ Result<void> replay(uint64_t hours, uint64_t rate, const std::string& directory)
         STACKMAP_TRY_VALUE(next, open());
         STACKMAP_TRY(recorder.rotate(*next, {}));
         writer = std::move(next);
-        files->closed(false);
+        files->close_previous();
         began = time;
       }
     }
@@ -154,7 +154,7 @@ Result<void> replay(uint64_t hours, uint64_t rate, const std::string& directory)
     }
   }
   STACKMAP_TRY(recorder.close({}));
-  files->closed(true);
+  files->close_last();
   files->finish();
   fmt::print("{} events in {} captures, of which {} made room; at most {} on disk\n",
              human_count(recorder.counters().recorded()), files->opened(), files->removed(), human_size(most_disk));

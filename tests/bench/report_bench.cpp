@@ -9,22 +9,13 @@
 #include "render/flame_svg.h"
 #include "render/folded.h"
 #include "render/table.h"
+#include "support/memory_file.h"
 
 namespace stackmap {
 
 namespace {
 
-class Sink final : public WritableFile {
- public:
-  Result<void> append(std::span<const std::byte> bytes) override { return size_ += bytes.size(), Result<void>(); }
-  Result<void> truncate(uint64_t size) override { return size_ = size, Result<void>(); }
-  Result<void> sync() override { return {}; }
-  const std::string& name() const override { return name_; }
-
- private:
-  uint64_t size_ = 0;
-  std::string name_ = "sink";
-};
+using stackmap_test::Sink;
 
 // `stacks` stacks of 24 frames out of 4,000 functions, 200 threads of which 20 change their names.
 class MadeUpEvents final : public EventSource {
@@ -84,7 +75,7 @@ class MadeUpEvents final : public EventSource {
 void aggregate_events(benchmark::State& state) {
   const MadeUpEvents source(10'000'000, static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)));
   AggregateOptions options;
-  options.weight = Weight::kBytes;
+  options.weight = find_weight("bytes");
   for (auto unused : state) {
     auto result = aggregate(source, {}, options);
     benchmark::DoNotOptimize(result);
@@ -109,7 +100,7 @@ void write_profile(benchmark::State& state, Write write) {
   for (auto unused : state) {
     Sink sink;
     TextWriter out(sink);
-    write(result->profile, out);
+    write(*result, out);
     benchmark::DoNotOptimize(out.flush());
   }
 }

@@ -9,15 +9,14 @@ usage: cli_test.py BUILD-FOLDER GOLDEN-FOLDER
 import json
 import os
 import pathlib
-import pty
 import re
-import struct
 import subprocess
 import sys
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 from support import smc  # noqa: E402
+from support.texts import folded_total, text_records  # noqa: E402
 from support.tools import DEADLINE, Case, run_golden_tests  # noqa: E402
 
 READERS = ["report", "flame", "export", "script", "map", "stat", "inspect"]
@@ -90,168 +89,6 @@ class GoldenTest(Case):
     def test_zstd_reads_the_file_and_finds_the_names(self):
         done = subprocess.run(["zstd", "-dcq", self.golden], capture_output=True, check=True)
         self.assertIn(b"entry_SYSCALL_64_after_hwframe", done.stdout)
-
-
-def text_records(text):
-    """stack_map text: (slot, gen) -> (ref, frames)."""
-    records = {}
-    for block in text.split("stack_id ")[1:]:
-        head, *frames = block.rstrip("\n").split("\n")
-        slot, _, generation, _, ref, _, depth = head.split()
-        assert int(depth) == len(frames)
-        records[int(slot), int(generation)] = (int(ref), [f.removeprefix(" => ") for f in frames])
-    return records
-
-
-class MapFormatTest(Case):
-    def setUp(self):
-        super().setUp()
-        self.text = text_records(self.run_stackmap("map", self.golden).stdout)
-        self.stat = dict(line.split(": ") for line in self.run_stackmap("stat", self.golden).stdout.splitlines())
-
-    def test_json_has_what_the_text_has(self):
-        got = json.loads(self.run_stackmap("map", "--format", "json", self.golden).stdout)
-        self.assertEqual({(s["slot"], s["gen"]): (s["ref"], s["frames"]) for s in got["stacks"]}, self.text)
-        for key in ("generation", "capacity", "entries", "successes", "fallbacks"):
-            self.assertEqual(got[key], int(self.stat[key]), key)
-
-    def test_binary_has_what_the_text_has(self):
-        path = self.dir / "x.bin"
-        self.run_stackmap("map", "--format", "bin", "-o", path, self.golden)
-        data = path.read_bytes()
-        magic, size, version, generation, capacity, entries, _, successes, fallbacks, frames, flags, _ = \
-            struct.unpack_from("<8s6I3Q2I", data)
-        self.assertEqual((magic, size, version, generation, flags), (b"STKMAPB1", 72, 1, 1, 1))
-        self.assertEqual([capacity, entries, successes, fallbacks],
-                         [int(self.stat[k]) for k in ("capacity", "entries", "successes", "fallbacks")])
-        at, addresses, names = size, {}, {}
-        for _ in range(entries):
-            slot, ref, depth, reserved = struct.unpack_from("<4I", data, at)
-            stack = struct.unpack_from(f"<{depth}Q", data, at + 16)
-            at += 16 + 8 * depth
-            self.assertEqual((ref, depth, reserved), (self.text[slot, 1][0], len(self.text[slot, 1][1]), 0))
-            addresses[slot] = stack
-            for address, name in zip(stack, self.text[slot, 1][1]):
-                self.assertEqual(names.setdefault(address, name), name)
-        self.assertEqual(at, len(data))
-        self.assertEqual(sorted((s, 1) for s in addresses), sorted(self.text))
-        self.assertEqual(sum(map(len, addresses.values())), frames)
-        # The installed header, from C.
-        done = subprocess.run([self.build / "map_binary_c", path], capture_output=True, text=True, check=True)
-        self.assertEqual({slot: tuple(int(f, 16) for f in stack) for (slot, _), (_, stack) in text_records(done.stdout).items()},
-                         addresses)
-
-    def test_generations(self):
-        self.assertEqual(text_records(self.run_stackmap("map", "--generation", "1", self.golden).stdout), self.text)
-        for kind in ("text", "bin", "json"):
-            done = self.run_stackmap("map", "--format", kind, "--generation", "2", self.golden, code=1)
-            self.assertIn("has no generation 2; it has 1", done.stderr)
-            self.assertEqual(done.stdout, "")
-        self.run_stackmap("map", "--generation", "0", self.golden, code=2)
-
-    def test_binary_is_not_written_to_a_terminal(self):
-        master, terminal = pty.openpty()
-        try:
-            done = subprocess.run([self.build / "stackmap", "map", "--format", "bin", self.golden], stdout=terminal,
-                                  stderr=subprocess.PIPE, text=True, timeout=DEADLINE, check=False)
-        finally:
-            os.close(master)
-            os.close(terminal)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("not written to a terminal", done.stderr)
-
-
-class ImportTest(Case):
-    TRACE = """# tracer: nop
-            bash-1234    [001] .....   123.456789: kfree: call_site=f ptr=0x1
-            bash-1234    [001] .....   123.456789: <stack_id 42 gen 1>
-     V8 worker 7-99      [000] .....   123.456790: my_event: any text = at all
-     V8 worker 7-99      [000] .....   123.456790: <stack trace>
- => schedule+0x48/0xc0
- => [FTRACE TRAMPOLINE]
-CPU:1 [LOST 3 EVENTS]
-            bash-1234    [001] .....   123.456791: kfree: call_site=f ptr=0x2
-            bash-1234    [001] .....   123.456791: <stack_id 42 gen 2>
-"""
-    MAP = "stack_id 42 gen 1 ref 1 depth 2\n => kfree+0x1/0x2\n => ext4_read+0x8/0x20 [ext4]\n"
-
-    def setUp(self):
-        super().setUp()
-        self.trace, self.map, self.base = self.dir / "trace", self.dir / "stack_map", self.dir / "w"
-        self.trace.write_text(self.TRACE)
-        self.map.write_text(self.MAP)
-
-    def test_every_reader_takes_it(self):
-        said = self.run_stackmap("import", "ftrace", self.trace, "--map", self.map, "-o", self.base)
-        self.assertIn("no --map is of: 1", said.stderr)
-        kept = "".join(line for line in self.TRACE.splitlines(True) if line[0] not in "#C")
-        self.assertEqual(self.run_stackmap("script", self.base).stdout, kept)
-        resolved = self.run_stackmap("script", "--resolve", self.base).stdout
-        self.assertIn("<stack trace>\n => kfree+0x1/0x2\n => ext4_read+0x8/0x20 [ext4]\n", resolved)
-        self.assertIn("<stack_id 42 gen 2> stale: needs the stack_map of generation 2\n", resolved)
-        self.assertEqual((self.dir / "w.map").read_text(), self.MAP)
-        self.assertEqual(self.run_stackmap("map", self.base).stdout, self.MAP)
-        self.assertIn("bash;ext4_read;kfree 1\n", self.run_stackmap("export", self.base).stdout)
-        self.assertIn("ftrace:my_event", self.run_stackmap("inspect", self.base).stdout)
-        self.assertIn("events that the trace says were lost", self.run_stackmap("report", self.base).stdout)
-        self.assertIn("FTRACE TRAMPOLINE", self.run_stackmap("flame", self.base, "-o", "-").stdout)
-        self.assertEqual(json.loads(self.run_stackmap("map", "--format", "json", self.base).stdout)["successes"], 1)
-
-    def test_an_import_is_sound_if_its_ledger_accounts_for_what_is_missing(self):
-        self.run_stackmap("import", "ftrace", self.trace, "--map", self.map, "-o", self.base)
-        done = self.run_stackmap("inspect", "--verify", self.base)
-        self.assertIn("every cookie resolves but those of 1 events, as the import says", done.stderr)
-        self.assertNotRegex(done.stdout, r"(?m)^\w[\w ]* +-?$|^kernel|^ring")
-        self.assertIn("imported by", done.stdout)
-        # Without its map's block, more are missing than the import says.
-        path = self.dir / "w.smc"
-        blocks = [b for b in smc.blocks(path.read_bytes()) if b.kind != smc.KINDS["stacks"]]
-        for number, block in enumerate(blocks):
-            block.put("<Q", 16, number)
-        path.write_bytes(b"".join(b.bytes() for b in blocks))
-        done = self.run_stackmap("inspect", "--verify", self.base, code=1)
-        self.assertIn("2 events have a cookie without a stack, and the ledger accounts for 1", done.stderr)
-
-    def test_an_import_has_no_statistics_and_stat_says_so(self):
-        self.run_stackmap("import", "ftrace", self.trace, "--map", self.map, "-o", self.base)
-        done = self.run_stackmap("stat", self.base)
-        self.assertEqual(done.stdout, "")
-        self.assertIn("was imported: what it was made of has no statistics of a stack map", done.stderr)
-
-    def test_what_script_prints_can_be_imported(self):
-        (self.dir / "golden.map").write_text(self.run_stackmap("map", self.golden).stdout)
-        self.trace.write_text(self.run_stackmap("script", self.golden).stdout)
-        self.run_stackmap("import", "ftrace", self.trace, "--map", self.dir / "golden.map", "-o", self.base)
-        self.assertEqual(self.run_stackmap("script", self.base).stdout, self.trace.read_text())
-        self.assertEqual((self.dir / "w.map").read_text(), (self.dir / "golden.map").read_text())
-        self.assertEqual(self.run_stackmap("export", self.base).stdout, self.run_stackmap("export", self.golden).stdout)
-        self.assertIn("is sound", self.run_stackmap("inspect", "--verify", self.base).stderr)
-
-    def test_outputs(self):
-        (self.dir / "w.map").write_text("precious")
-        done = self.run_stackmap("import", "ftrace", self.trace, "-o", self.base, code=1)
-        self.assertIn("--force", done.stderr)
-        self.assertEqual(sorted(os.listdir(self.dir)), ["stack_map", "trace", "w.map"])
-        self.run_stackmap("import", "ftrace", self.trace, "-o", self.base, "--force")
-        self.assertEqual((self.dir / "w.map").read_text(), "")
-        done = subprocess.run([self.build / "stackmap", "import", "ftrace", "-", "-o", "-"], input=self.TRACE.encode(),
-                              capture_output=True, timeout=DEADLINE, check=True)
-        self.assertEqual(done.stdout[8:12], b"SMCB")
-        self.assertIn("cannot write to", self.run_stackmap("import", "ftrace", self.trace, "-o", self.dir / "no/w", code=1).stderr)
-
-    def test_bad_input(self):
-        self.run_stackmap("import", code=2)
-        self.run_stackmap("import", "ftrace", code=2)
-        self.run_stackmap("import", "ftrace", self.dir / "none", "-o", self.base, code=1)
-        self.map.write_text("hello\n")
-        done = self.run_stackmap("import", "ftrace", self.trace, "--map", self.map, "-o", self.base, code=1)
-        self.assertIn("stack_map:1: expected", done.stderr)
-        self.assertIn("no line of it", self.run_stackmap("import", "ftrace", self.map, "-o", self.base, code=1).stderr)
-        self.assertEqual(sorted(os.listdir(self.dir)), ["stack_map", "trace"])
-
-
-def folded_total(text):
-    return sum(int(line.rsplit(" ", 1)[1]) for line in text.splitlines())
 
 
 class SegmentsTest(Case):

@@ -80,6 +80,10 @@ AllocationBound::AllocationBound(size_t bytes) : bytes_(bytes) {
   counting = true;
 }
 
+size_t AllocationBound::held() const {
+  return live;
+}
+
 AllocationBound::~AllocationBound() {
   counting = false;
   if (peak > bytes_) {

@@ -7,16 +7,16 @@
 
 #include "capture/capture.h"
 #include "fuzz/allocation_bound.h"
-#include "import/ftrace_import.h"
+#include "import/imports.h"
 #include "support/faulty_file.h"
 
 using namespace stackmap;
 
 namespace {
 
-Result<FtraceImport> read_within_bound(const NamedText& trace, std::span<const NamedText> maps, size_t size) {
-  const stackmap_test::AllocationBound bound(FtraceImport::kMemoryBase + FtraceImport::kMemoryFactor * size);
-  return FtraceImport::read(trace, maps);
+Result<Import> read_within_bound(const ImportFormat& format, const ImportInput& input, size_t size) {
+  const stackmap_test::AllocationBound bound(format.memory_base + format.memory_factor * size);
+  return format.read(input);
 }
 
 }  // namespace
@@ -24,14 +24,14 @@ Result<FtraceImport> read_within_bound(const NamedText& trace, std::span<const N
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const size_t mark = text.find("%%%\n");
-  const NamedText trace{"trace", text.substr(0, mark)};
-  const NamedText maps[] = {{"map", mark == std::string::npos ? "" : text.substr(mark + 4)}};
-  const auto import = read_within_bound(trace, maps, size);
+  const ImportInput input{{"trace", text.substr(0, mark)},
+                          {{"map", mark == std::string::npos ? "" : text.substr(mark + 4)}}};
+  const auto import = read_within_bound(*find_import_format("ftrace"), input, size);
   if (!import) {
     return 0;
   }
   auto disk = std::make_shared<stackmap_test::Disk>();
-  if (!import->write(std::make_unique<stackmap_test::FaultyFile>(disk), {})) {
+  if (!import->capture.write(std::make_unique<stackmap_test::FaultyFile>(disk), {})) {
     std::abort();
   }
   const auto capture = Capture::open(memory_file(std::move(disk->bytes), "fuzz"));
@@ -48,9 +48,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       })) {
     std::abort();
   }
-  const ImportCounts& counts = import->counts();
-  if (capture->damage().any() || events != counts.events ||
-      unresolved != counts.stale_cookies + counts.unknown_cookies) {
+  const Ledger& ledger = import->capture.ledger();
+  if (capture->damage().any() || events != ledger.get("import.events") ||
+      unresolved != ledger.get("import.stale_cookies") + ledger.get("import.unknown_cookies")) {
     std::abort();
   }
   return 0;

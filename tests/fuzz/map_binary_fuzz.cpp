@@ -12,7 +12,7 @@
 #include "capture/map_binary.h"
 #include "capture/map_binary_writer.h"
 #include "fuzz/allocation_bound.h"
-#include "support/report_fixture.h"
+#include "support/memory_file.h"
 
 using namespace stackmap;
 
@@ -74,7 +74,7 @@ void read_and_write(const std::string& bytes) {
   if (status != 0 || !ours) {
     return;
   }
-  const std::string again = test::written([&](TextWriter& out) {
+  const std::string again = stackmap_test::written([&](TextWriter& out) {
     if (!write_map_binary(generation, out)) {
       std::abort();
     }

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <span>
+#include <vector>
 
 #include "fuzz/allocation_bound.h"
+#include "record/batch_reader.h"
 #include "record/record_decoder.h"
 
 using namespace stackmap;
@@ -35,8 +37,8 @@ void require(bool condition) {
 }
 
 // A template of every kind, also of those that have none: the lowest bits of the id.
-struct Batch final : BatchEvents {
-  const SampleTemplate* find_template(uint32_t id) override {
+struct Batch {
+  const SampleTemplate* find(uint32_t id) {
     if (id % 64 >= 32) {
       return nullptr;
     }
@@ -44,14 +46,14 @@ struct Batch final : BatchEvents {
     made.frames = frames;
     return &made;
   }
-  void on_event(const BatchEvent& event, const SampleTemplate& from) override {
+  void on_event(const BatchEvent& event, const SampleTemplate& from) {
     const Sample sample = RecordDecoder::sample_of(event, from);
     require(&from == &made && sample.kernel_stack.frames.size() == frames.size());
     require(sample.field_count <= Sample::kMaxFields);
     read_all(sample);
     ++told;
   }
-  void on_reject(Reject, uint64_t events) override { told += events; }
+  void on_reject(Reject, uint64_t events) { told += events; }
 
   std::array<uint64_t, 3> frames = {1, 2, 3};
   SampleTemplate made;
@@ -61,12 +63,17 @@ struct Batch final : BatchEvents {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  // Two tracepoints without a program of their own, the second with fields.
+  static const std::vector<AnyEvent> any = {
+      {{"irq", "one"}, {}},
+      {{"irq", "two"}, {{{"a", FieldFormat::kTid}, 8, 4, true}, {{"b", FieldFormat::kUnsigned}, 12, 1, false}}}};
+  RecordDecoder decoder(any);
   const stackmap_test::AllocationBound bound(RecordDecoder::kMemoryFactor * size);
-  RecordDecoder decoder;
   Sample sample;
   const auto bytes = std::as_bytes(std::span(data, size));
   Batch batch;
-  decoder.decode_batch(bytes, 0, batch);
+  decode_batch(
+      bytes, 0, [&](uint32_t id) { return batch.find(id); }, batch);
   require(batch.told >= 1 && batch.told <= size / 8 + 1);
   if (!decoder.decode(bytes, 0, sample)) {
     const size_t parts =

@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
@@ -75,6 +76,63 @@ class StacksTest(Case):
             frames = [line.strip().rsplit("+", 1) for line in body.splitlines()]
             stacks[tuple((name, int(offset)) for name, offset in frames)] = int(count)
         return stacks
+
+
+class FieldsTest(Case):
+    """Fields that are where the tracepoint's format file says, and not in a program."""
+    MIGRATE = "sched:sched_migrate_task"
+
+    def move(self, cpus, rounds):
+        """Moves this thread over the CPUs, and back; returns each move."""
+        self.addCleanup(os.sched_setaffinity, 0, os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cpus[0]})
+        moves = []
+        for _ in range(rounds):
+            for old, new in (cpus, cpus[::-1]):
+                os.sched_setaffinity(0, {new})
+                moves.append((old, new))
+        return moves
+
+    def test_migrations_equal_bpftraces_field_by_field(self):
+        cpus = tuple(sorted(os.sched_getaffinity(0)))[:2]
+        if len(cpus) < 2:
+            self.skipTest("there is one CPU")
+        fields = ("pid", "prio", "orig_cpu", "dest_cpu")
+        script = f'tracepoint:{self.MIGRATE} {{ printf("' + " ".join(f"{f}=%d" for f in fields) + '\\n", ' + \
+            ", ".join(f"args->{f}" for f in fields) + '); } BEGIN { printf("ready\\n"); }'
+        tracer = self.start(["bpftrace", "-e", script], stdout=subprocess.PIPE)
+        while tracer.stdout.readline() != "ready\n":
+            self.assertIsNone(tracer.poll())
+        recording = Recording(self, "-e", self.MIGRATE)
+        me = threading.get_native_id()
+        moves = self.move(cpus, 50)
+        recording.stop()
+        tracer.send_signal(signal.SIGINT)
+        pattern = " ".join(rf"{f}=(-?\d+)" for f in fields)
+        theirs = [tuple(map(int, found)) for found in re.findall(pattern, tracer.stdout.read())]
+        script = self.run_stackmap("script", recording.base).stdout
+        # Each CPU's events are in order; those of several are not.
+        timed = sorted((float(time), tuple(map(int, found)))
+                       for time, *found in re.findall(r"([\d.]+): sched_migrate_task: " + pattern, script))
+        ours = [event for _, event in timed]
+        mine = [event for event in ours if event[0] == me]
+        self.assertEqual([event[2:] for event in mine[-len(moves):]], moves)
+        # bpftrace began before and may have seen more, and loses none of so few.
+        self.assertLessEqual(collections.Counter(mine), collections.Counter(e for e in theirs if e[0] == me))
+        # All of them, by name.
+        self.assertEqual(recording.events(), {self.MIGRATE: len(ours)})
+
+    def test_triggers_know_them(self):
+        cpus = tuple(sorted(os.sched_getaffinity(0)))[:2]
+        if len(cpus) < 2:
+            self.skipTest("there is one CPU")
+        self.run_stackmap("record", "-e", self.MIGRATE, "--flight-record", "1M", "--trigger",
+                          f"{self.MIGRATE} no_such=1", "-o", self.dir / "refused", code=2)
+        recording = Recording(self, "-e", self.MIGRATE, "--flight-record", "1M", "--trigger",
+                              f"{self.MIGRATE} pid={threading.get_native_id()} dest_cpu={cpus[1]}")
+        self.move(cpus, 1)
+        wait_for(self, lambda: list(self.dir.glob("w*.smc")))
+        recording.stop()
 
 
 class LedgerTest(LedgerCase):

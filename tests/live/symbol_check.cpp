@@ -39,7 +39,7 @@ std::set<uint64_t> addresses_to_try() {
 }  // namespace
 
 int main() {
-  capture_bpf_log(false);
+  capture_bpf_log(LibbpfLog::kKept);
   auto kernel = BpfNamer::create();
   if (!kernel) {
     log_error("skipped: " + kernel.error().message());

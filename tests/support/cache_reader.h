@@ -18,7 +18,7 @@ class CacheReader {
   uint32_t generation() const { return generation_; }
   std::vector<stackmap_cache_entry>& entries() { return entries_; }
 
-  // cache_find() of bpf/stackmap.bpf.c.
+  // cache_find() of bpf/cache.bpf.h.
   uint32_t find(const stackmap::SampleTemplate& wanted,
                 stackmap::TemplateHash hash_of = stackmap::template_hash) const {
     if (generation_ == 0) {

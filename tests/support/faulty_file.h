@@ -3,12 +3,13 @@
 // gets.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/file.h"
+#include "support/memory_file.h"
 
 namespace stackmap_test {
 
@@ -23,36 +24,40 @@ struct Disk {
   std::vector<size_t> synced;  // how much was there at each sync
 };
 
-class FaultyFile final : public stackmap::WritableFile {
+class FaultyFile final : public MemoryFile {
  public:
-  explicit FaultyFile(std::shared_ptr<Disk> disk) : disk_(std::move(disk)) {}
+  explicit FaultyFile(const std::shared_ptr<Disk>& disk)
+      : MemoryFile(std::shared_ptr<std::string>(disk, &disk->bytes), "disk"), disk_(disk) {}
 
   stackmap::Result<void> append(std::span<const std::byte> bytes) override {
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     const size_t number = disk_->appends++;
     if (number == disk_->fail_at || (disk_->keep_failing && number > disk_->fail_at)) {
-      disk_->bytes += text.substr(0, disk_->take);
-      return stackmap::errno_error_of(disk_->errnum, "cannot write " + name_);
+      (void)MemoryFile::append(bytes.first(std::min(disk_->take, bytes.size())));
+      return stackmap::errno_error_of(disk_->errnum, "cannot write " + name());
     }
-    disk_->bytes += text;
-    return {};
+    return MemoryFile::append(bytes);
   }
   stackmap::Result<void> truncate(uint64_t size) override {
     if (disk_->truncate_fails) {
-      return stackmap::errno_error_of(EIO, "cannot cut " + name_);
+      return stackmap::errno_error_of(EIO, "cannot cut " + name());
     }
-    disk_->bytes.resize(size);
-    return {};
+    return MemoryFile::truncate(size);
   }
   stackmap::Result<void> sync() override {
     disk_->synced.push_back(disk_->bytes.size());
     return {};
   }
-  const std::string& name() const override { return name_; }
 
  private:
   std::shared_ptr<Disk> disk_;
-  std::string name_ = "disk";
 };
+
+// A file of a disk that is full.
+inline FaultyFile full_file() {
+  auto disk = std::make_shared<Disk>();
+  disk->fail_at = 0;
+  disk->keep_failing = true;
+  return FaultyFile(disk);
+}
 
 }  // namespace stackmap_test

@@ -74,7 +74,7 @@ class LossyRecording {
         STACKMAP_TASK_ONLY;
     record(renamed.bytes());
     record("short");
-    record(RecordBuilder(29).at(++now_, 1, 1).bytes());
+    record(RecordBuilder(28).at(++now_, 1, 1).bytes());
     record(RecordBuilder(STACKMAP_KFREE).at(++now_, 1, 1).stack({1}).bytes());
     std::string unended =
         RecordBuilder(STACKMAP_KMEM_CACHE_FREE).fields(stackmap_free_fields{8}).at(++now_, 1, 1).string("name").bytes();

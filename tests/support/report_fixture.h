@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the report tests share: a file in memory, events made by hand, and names that have broken other tools.
+// What the tests of profile/ and render/ share: events made by hand, and names that have broken other tools.
 #pragma once
 
 #include <deque>
@@ -10,40 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
 #include "profile/event_source.h"
 #include "profile/profile.h"
+#include "support/memory_file.h"
 
 namespace stackmap::test {
 
-class MemoryText final : public WritableFile {
- public:
-  Result<void> append(std::span<const std::byte> bytes) override {
-    if (fail) {
-      return make_error(ErrorKind::kFailed, "no space");
-    }
-    text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return {};
-  }
-  Result<void> truncate(uint64_t size) override { return text.resize(size), Result<void>(); }
-  Result<void> sync() override { return {}; }
-  const std::string& name() const override { return name_; }
-
-  std::string text;
-  bool fail = false;
-
- private:
-  std::string name_ = "memory";
-};
-
-// What `write(TextWriter&)` writes.
-inline std::string written(const std::function<void(TextWriter&)>& write) {
-  MemoryText file;
-  TextWriter out(file);
-  write(out);
-  const auto flushed = out.flush();
-  return flushed ? file.text : "FAILED";
-}
+using stackmap_test::written;
 
 class FakeEvents final : public EventSource {
  public:
@@ -126,13 +99,20 @@ class FakeEvents final : public EventSource {
   std::deque<Event> events_;
 };
 
-// Adds a stack of named frames, root first; the first one is the task.
+// A weight with the number of events beside it.
+inline Profile bytes_profile() {
+  return Profile({{"bytes", Unit::kBytes}, {"count", Unit::kEvents}});
+}
+
+// Adds a stack of named frames, root first; the first one is the task. The count is for a second column, if there is
+// one.
 inline void add_stack(Profile& profile, const std::vector<std::string>& names, uint64_t value, uint64_t count = 1) {
   std::vector<FrameId> frames;
   for (const std::string& name : names) {
     frames.push_back(profile.frame(name, frames.empty() ? FrameKind::kTask : FrameKind::kKernel));
   }
-  profile.add(frames, value, count);
+  const uint64_t values[] = {value, count};
+  profile.add(frames, std::span(values).first(profile.columns().size()));
 }
 
 inline const std::vector<std::string>& nasty_names() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/text.h"
 
+#include <cerrno>
+
 #include "support/catch.h"
 
 using namespace stackmap;
@@ -67,6 +69,12 @@ TEST_CASE("printable text has no control bytes and no bad UTF-8, and can be told
   CHECK_FALSE(is_utf8("\xed\xa0\x80"));  // a surrogate
   CHECK_FALSE(is_utf8("\xf4\x90\x80\x80"));
   CHECK(is_utf8("\xf4\x8f\xbf\xbf"));
+}
+
+TEST_CASE("error numbers by name") {
+  CHECK(errno_name(EFAULT) == "EFAULT");
+  CHECK(errno_name(4711) == "4711");
+  CHECK(errno_name(0) == "0");
 }
 
 TEST_CASE("splitting keeps empty parts") {

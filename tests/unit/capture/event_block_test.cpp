@@ -180,13 +180,36 @@ TEST_CASE("the payload is the bytes of FORMAT.md, by hand") {
   CHECK(payload == by_hand);
 }
 
+TEST_CASE("a slot has one index in a block, whatever its number and whatever came between") {
+  SlotIndex slots;
+  const auto place = [&](uint32_t slot) {
+    const auto [index, is_new] = slots.place(slot);
+    return std::pair(index, is_new);
+  };
+  // More than any map has slots, the first of those, and the last that one may have.
+  constexpr uint32_t kFar = 9000000;
+  constexpr uint32_t kBound = uint32_t{1} << 23;
+  CHECK(place(kFar) == std::pair(0U, true));
+  CHECK(place(5) == std::pair(1U, true));
+  CHECK(place(kBound / 2 + 1) == std::pair(2U, true));
+  CHECK(place(kBound - 1) == std::pair(3U, true));
+  CHECK(place(kBound) == std::pair(4U, true));
+  CHECK(place(UINT32_MAX) == std::pair(5U, true));
+  CHECK(place(kFar) == std::pair(0U, false));
+  CHECK(place(5) == std::pair(1U, false));
+  CHECK(place(kBound) == std::pair(4U, false));
+  slots.clear();
+  CHECK(place(5) == std::pair(0U, true));
+  CHECK(place(kFar) == std::pair(1U, true));
+}
+
 TEST_CASE("unknown columns are skipped") {
   std::string payload = encode(random_events(1, 3));
   // One column more, of id 20, at the end. The count of columns is the byte behind the base time.
   ByteReader reader(bytes_of(payload));
   (void)reader.varint();
   (void)reader.varint();
-  const size_t at = reader.position();
+  const size_t at = payload.size() - reader.remaining();
   REQUIRE(static_cast<unsigned char>(payload[at]) < 100);
   payload[at] = static_cast<char>(payload[at] + 1);
   payload += std::string("\x14\x03xyz", 5);

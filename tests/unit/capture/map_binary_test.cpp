@@ -9,7 +9,7 @@
 #include "capture/map_binary_writer.h"
 #include "support/catch.h"
 #include "support/faulty_file.h"
-#include "support/report_fixture.h"
+#include "support/memory_file.h"
 
 namespace stackmap {
 
@@ -32,7 +32,7 @@ MapGeneration example() {
 }
 
 std::string binary(const MapGeneration& generation) {
-  return test::written([&](TextWriter& out) { REQUIRE(write_map_binary(generation, out).ok()); });
+  return stackmap_test::written([&](TextWriter& out) { REQUIRE(write_map_binary(generation, out).ok()); });
 }
 
 void put32(std::string& bytes, size_t at, uint32_t value) {
@@ -255,18 +255,8 @@ TEST_CASE("the last generation has the ledger's numbers, an earlier one is count
   CHECK(none.error().message() == "m has no generation 3; it has 1, 2");
 }
 
-TEST_CASE("a JSON string is valid whatever it holds", "[map_binary]") {
-  CHECK(json_string("schedule+0x1/0x2 [m]") == R"("schedule+0x1/0x2 [m]")");
-  CHECK(json_string("a\"b\\c") == R"("a\"b\\c")");
-  CHECK(json_string(std::string_view("\0\n\x1f\x7f", 4)) == R"("\u0000\u000a\u001f\u007f")");
-  CHECK(json_string("\xff\xc3") == R"("\ufffd\ufffd")");
-  CHECK(json_string("caf\xc3\xa9 \xf0\x9f\x8c\xb2") == "\"caf\xc3\xa9 \xf0\x9f\x8c\xb2\"");
-  CHECK(json_string("\xe2\x82x") == R"("\ufffd\ufffdx")");
-  CHECK(json_string("\xed\xa0\x80") == R"("\ufffd\ufffd\ufffd")");  // a surrogate
-}
-
 TEST_CASE("the JSON of a generation", "[map_binary]") {
-  const std::string text = test::written([&](TextWriter& out) {
+  const std::string text = stackmap_test::written([&](TextWriter& out) {
     write_map_json(
         example(), [](uint64_t address) { return address == 0x20 ? "a\"b" : "f+0x1/0x2"; }, out);
   });

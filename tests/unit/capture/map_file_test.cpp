@@ -2,14 +2,14 @@
 #include "capture/map_file.h"
 
 #include "support/catch.h"
-#include "support/report_fixture.h"
+#include "support/memory_file.h"
 
 namespace stackmap {
 
 namespace {
 
 std::string written_map(const std::vector<CapturedStack>& stacks) {
-  return test::written([&](TextWriter& out) {
+  return stackmap_test::written([&](TextWriter& out) {
     write_map_file(
         stacks,
         [](uint64_t address) {

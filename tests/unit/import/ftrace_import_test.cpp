@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traces written by hand, imported and read back.
-#include "import/ftrace_import.h"
+#include <algorithm>
 
 #include "capture/map_file.h"
 #include "profile/event_source.h"
@@ -8,11 +8,13 @@
 #include "render/script_text.h"
 #include "support/catch.h"
 #include "support/faulty_file.h"
+#include "support/import_fixture.h"
 #include "support/report_fixture.h"
 
 using namespace stackmap;
 using stackmap_test::Disk;
 using stackmap_test::FaultyFile;
+using stackmap_test::Imported;
 
 namespace {
 
@@ -22,23 +24,8 @@ const std::string kMap =
     "stack_id 7 gen 1 ref 1 depth 1\n => 0xffffffffa0000000\n"
     "stack_id 42 gen 2 ref 1 depth 1\n => ext4_read [ext4]\n";
 
-struct Imported {
-  ImportCounts counts;
-  std::string first_skipped;
-  Capture capture;
-};
-
 Imported import_of(const std::string& text, const std::vector<NamedText>& maps = {{"m", kMap}}) {
-  const NamedText trace{"t", text};
-  auto import = FtraceImport::read(trace, maps);
-  REQUIRE(import.ok());
-  auto disk = std::make_shared<Disk>();
-  REQUIRE(import->write(std::make_unique<FaultyFile>(disk), {}).ok());
-  auto capture = Capture::open(memory_file(disk->bytes, "c"));
-  REQUIRE(capture.ok());
-  CHECK_FALSE(capture->damage().any());
-  CHECK(capture->damage().closed);
-  return {import->counts(), import->first_skipped(), std::move(capture).value()};
+  return stackmap_test::imported("ftrace", {{"t", text}, maps});
 }
 
 std::string script(const Capture& capture, bool resolve = false) {
@@ -52,9 +39,7 @@ std::string script(const Capture& capture, bool resolve = false) {
 }
 
 std::string error_of(const std::string& text, const std::vector<NamedText>& maps = {}) {
-  const NamedText trace{"t", text};
-  const auto import = FtraceImport::read(trace, maps);
-  return import ? "no error" : import.error().message();
+  return stackmap_test::import_error("ftrace", {{"t", text}, maps});
 }
 
 }  // namespace
@@ -71,8 +56,8 @@ TEST_CASE("what goes in comes out of script, line by line", "[ftrace_import]") {
       " => name_only\n"
       "          <idle>-0       [000] .....   123.456794: my_event: \n";
   const Imported imported = import_of("# tracer: nop\n#\n" + trace);
-  CHECK(imported.counts.events == 4);
-  CHECK(imported.counts.skipped_lines == 0);
+  CHECK(imported.count("events") == 4);
+  CHECK(imported.count("skipped_lines") == 0);
   // The time of a stack line is its event's, and a tab is escaped, as in every output.
   std::string expected = trace;
   expected.replace(expected.find("123.456790"), 10, "123.456789");
@@ -117,17 +102,15 @@ TEST_CASE("a stale cookie stays one and says what it would need", "[ftrace_impor
   const Imported imported = import_of(
       "a-1 [000] ..... 1.000000: e: x\na-1 [000] ..... 1.000000: <stack_id 42 gen 3>\n"
       "a-1 [000] ..... 2.000000: e: y\na-1 [000] ..... 2.000000: <stack_id 9 gen 1>\n");
-  CHECK(imported.counts.stale_cookies == 1);
-  CHECK(imported.counts.unknown_cookies == 1);
-  CHECK(imported.capture.ledger().get("import.stale_cookies") == 1);
-  CHECK(imported.capture.ledger().get("import.unknown_cookies") == 1);
+  CHECK(imported.count("stale_cookies") == 1);
+  CHECK(imported.count("unknown_cookies") == 1);
   const std::string text = script(imported.capture, true);
   CHECK(text.find("<stack_id 42 gen 3> stale: needs the stack_map of generation 3\n") != std::string::npos);
   CHECK(
       text.find(
           "<stack_id 9 gen 1> not in the stack_map of generation 1, which was saved before this stack was stored\n") !=
       std::string::npos);
-  CHECK(import_of("a-1 [000] ..... 1.000000: <stack_id 1 gen 1>\n", {}).counts.stale_cookies == 1);
+  CHECK(import_of("a-1 [000] ..... 1.000000: <stack_id 1 gen 1>\n", {}).count("stale_cookies") == 1);
 }
 
 TEST_CASE("a stack belongs to the last event of its thread and CPU", "[ftrace_import]") {
@@ -155,8 +138,8 @@ TEST_CASE("a stack belongs to the last event of its thread and CPU", "[ftrace_im
               .ok());
   CHECK(seen == std::vector<std::pair<std::string, uint32_t>>{
                     {"one", 1}, {"two", 3}, {"irq", 2}, {"none", 0}, {"stack", 4}, {"lost", 0}, {"stack", 5}});
-  CHECK(imported.capture.ledger().get("import.lost_events") == 5);
-  CHECK(imported.capture.ledger().get("import.lost_uncounted") == 1);
+  CHECK(imported.count("lost_events") == 5);
+  CHECK(imported.count("lost_uncounted") == 1);
   CHECK(one_line_summary(imported.capture.ledger()) == "the trace says that 5 of its events were lost");
 }
 
@@ -170,7 +153,8 @@ TEST_CASE("threads are known by their names and processes", "[ftrace_import]") {
   CHECK(imported.capture.tasks().name(5, 2000000000).comm == "bash");
   CHECK(imported.capture.tasks().name(5, 3000000000).comm == "sh");
   CHECK(imported.capture.tasks().name(5, 3000000000).tgid == 4);
-  CHECK(imported.capture.tasks().threads() == 1);
+  const auto tasks = imported.capture.tasks().records();
+  CHECK(std::ranges::count(tasks, 5U, &TaskRecord::tid) == std::ssize(tasks));
 }
 
 TEST_CASE("text without a name, function lines and user stacks", "[ftrace_import]") {
@@ -178,8 +162,8 @@ TEST_CASE("text without a name, function lines and user stacks", "[ftrace_import
       "a-1 [000] ..... 1.000000: vfs_read <-ksys_read\na-1 [000] ..... 1.000000: <stack_id 42 gen 1>\n"
       "a-1 [000] ..... 2.000000: sys_openat(dfd: 3)\n"
       "a-1 [000] ..... 2.000000: <user stack trace>\n => /bin/sh[+0x1]\n");
-  CHECK(imported.counts.user_stacks == 1);
-  CHECK(imported.counts.skipped_lines == 0);
+  CHECK(imported.count("user_stacks") == 1);
+  CHECK(imported.count("skipped_lines") == 0);
   const std::string text = script(imported.capture);
   CHECK(text.find("1.000000: function: vfs_read <-ksys_read\n") != std::string::npos);
   CHECK(text.find("2.000000: text: sys_openat(dfd: 3)\n") != std::string::npos);
@@ -189,10 +173,10 @@ TEST_CASE("text without a name, function lines and user stacks", "[ftrace_import
 TEST_CASE("lines that are not understood are counted, and the first is told", "[ftrace_import]") {
   const Imported imported =
       import_of("# x\nhello\na-1 [000] ..... 1.000000: e: x\n => stray\na-1 [000] ..... 1.000000: e: cut");
-  CHECK(imported.counts.events == 1);
-  CHECK(imported.counts.skipped_lines == 3);
-  CHECK(imported.capture.ledger().get("import.skipped_lines") == 3);
-  CHECK(imported.first_skipped == "t:2: 'hello'");
+  CHECK(imported.count("events") == 1);
+  CHECK(imported.count("skipped_lines") == 3);
+  CHECK(imported.warnings ==
+        std::vector<std::string>{"lines that were not understood and are left out: 3; the first: t:2: 'hello'"});
   CHECK(error_of("hello\nworld\n") == "no line of it is one of a trace: t:1: 'hello'");
   CHECK(error_of("# tracer: nop\n") == "t has no events");
   CHECK(error_of("") == "t has no events");
@@ -207,7 +191,7 @@ TEST_CASE("maps of one generation are merged, and a contradiction is told with b
   const std::string first = "stack_id 1 gen 1 ref 1 depth 1\n => a+0x1/0x2\n";
   const std::string later = "stack_id 2 gen 1 ref 1 depth 1\n => b+0x1/0x2\n" + first;
   const Imported merged = import_of(trace, {{"m1", first}, {"m2", later}});
-  CHECK(merged.counts.stacks == 2);
+  CHECK(merged.stacks == 2);
   CHECK(merged.capture.symbol_text(merged.capture.stack(Cookie(1, 1)).front()) == "a+0x1/0x2");
   const std::string other =
       "stack_id 2 gen 1 ref 1 depth 1\n => b+0x1/0x2\nstack_id 1 gen 1 ref 1 depth 1\n => c+0x1/0x2\n";
@@ -227,21 +211,22 @@ TEST_CASE("more event names than there are numbers, and stacks deeper than any",
     trace += " => f+0x1/0x2\n";
   }
   const Imported imported = import_of(trace);
-  CHECK(imported.counts.events == 4200);
-  CHECK(imported.counts.skipped_lines == 0);
+  CHECK(imported.warnings == std::vector<std::string>{"frames that are left out, of stacks of more than 4096: 904"});
+  CHECK(imported.count("events") == 4200);
+  CHECK(imported.count("skipped_lines") == 0);
   CHECK(imported.capture.event_types().back().id == 4094);
   CHECK(imported.capture.event_types().back().name == "text");
   CHECK(script(imported.capture).find("text: event_4199: x\n") != std::string::npos);
 }
 
 TEST_CASE("a disk that fills up is an error", "[ftrace_import]") {
-  const NamedText trace{"t", "a-1 [000] ..... 1.000000: e: x\n"};
-  const auto import = FtraceImport::read(trace, {});
+  const ImportInput input{{"t", "a-1 [000] ..... 1.000000: e: x\n"}, {}};
+  const auto import = stackmap_test::read_import("ftrace", input);
   REQUIRE(import.ok());
   for (size_t at = 0; at < 3; ++at) {
     auto disk = std::make_shared<Disk>();
     disk->fail_at = at;
     disk->keep_failing = true;
-    CHECK_FALSE(import->write(std::make_unique<FaultyFile>(disk), {}).ok());
+    CHECK_FALSE(import->capture.write(std::make_unique<FaultyFile>(disk), {}).ok());
   }
 }

@@ -46,7 +46,7 @@ TEST_CASE("a name holds from its record to the next") {
   CHECK(comm_at(table, 300) == "maker");
   CHECK(comm_at(table, UINT64_MAX) == "maker");
   CHECK(table.name(10, 250).tgid == 9);
-  CHECK(table.threads() == 1);
+  CHECK(table.records().size() == 3);
 }
 
 TEST_CASE("records of one time stay in the order they were added, and the last of them holds") {
@@ -73,7 +73,6 @@ TEST_CASE("records in any order of time give the same table") {
   }
   std::stable_sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.tid < b.tid; });
   CHECK(table.records() == records);
-  CHECK(table.threads() == 7);
   // Against a plain search for the last record at or before, else the first after.
   for (uint32_t tid = 1; tid <= 7; ++tid) {
     for (uint64_t time = 0; time < 2010; time += 3) {

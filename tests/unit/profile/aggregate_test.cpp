@@ -11,7 +11,7 @@ namespace stackmap {
 
 namespace {
 
-using Stacks = std::map<std::string, std::pair<uint64_t, uint64_t>>;  // "a;b;c" -> value, count
+using Stacks = std::map<std::string, std::vector<uint64_t>>;  // "a;b;c" -> values
 
 Stacks stacks_of(const Profile& profile) {
   Stacks stacks;
@@ -21,12 +21,12 @@ Stacks stacks_of(const Profile& profile) {
     for (const FrameId id : sample.frames) {
       line += (line.empty() ? "" : ";") + profile.frame(id).name;
     }
-    stacks[line] = {sample.value, sample.count};
+    stacks[line] = {sample.values.begin(), sample.values.end()};
   }
   return stacks;
 }
 
-Aggregate run(const test::FakeEvents& source, const AggregateOptions& options = {}, const Filter& filter = {}) {
+Profile run(const test::FakeEvents& source, const AggregateOptions& options = {}, const Filter& filter = {}) {
   auto result = aggregate(source, filter, options);
   REQUIRE(result.ok());
   return std::move(result).value();
@@ -55,29 +55,25 @@ TEST_CASE("cookies, the task as root, frames root first", "[aggregate]") {
   source.add(kKmalloc, kmalloc_of(64), source.cookie(1, 7), 1);
   source.add(kKmalloc, kmalloc_of(32), source.cookie(1, 7), 1);
   source.add(kKmalloc, kmalloc_of(8), source.cookie(1, 7), 2);
-  const Aggregate count = run(source);
-  CHECK(stacks_of(count.profile) ==
-        Stacks{{"bash;entry;middle;kmalloc_leaf", {2, 2}}, {"make;entry;middle;kmalloc_leaf", {1, 1}}});
-  CHECK(count.profile.unit == Unit::kEvents);
-  CHECK(count.profile.frame(count.profile.sample(0).frames[0]).kind == FrameKind::kTask);
-  CHECK(count.totals.cookies == 3);
-  CHECK(count.totals.by_type == std::vector<std::pair<uint16_t, uint64_t>>{{kKmalloc, 3}});
-  const Aggregate bytes = run(source, {.weight = Weight::kBytes});
-  CHECK(stacks_of(bytes.profile) ==
+  const Profile count = run(source);
+  CHECK(stacks_of(count) == Stacks{{"bash;entry;middle;kmalloc_leaf", {2}}, {"make;entry;middle;kmalloc_leaf", {1}}});
+  CHECK(count.unit() == Unit::kEvents);
+  CHECK(count.frame(count.sample(0).frames[0]).kind == FrameKind::kTask);
+  const Profile bytes = run(source, {.weight = find_weight("bytes")});
+  CHECK(stacks_of(bytes) ==
         Stacks{{"bash;entry;middle;kmalloc_leaf", {96, 2}}, {"make;entry;middle;kmalloc_leaf", {8, 1}}});
-  CHECK(bytes.profile.notes.empty());
-  CHECK(stacks_of(run(source, {.merge_tasks = true}).profile) == Stacks{{"entry;middle;kmalloc_leaf", {3, 3}}});
-  CHECK(stacks_of(run(source, {.merge_tasks = true, .module_suffix = true}).profile) ==
-        Stacks{{"entry;middle [ext4];kmalloc_leaf", {3, 3}}});
+  CHECK(bytes.notes.empty());
+  CHECK(stacks_of(run(source, {.merge_tasks = true})) == Stacks{{"entry;middle;kmalloc_leaf", {3}}});
+  CHECK(stacks_of(run(source, {.merge_tasks = true, .module_suffix = true})) ==
+        Stacks{{"entry;middle [ext4];kmalloc_leaf", {3}}});
 }
 
 TEST_CASE("case 14: slot 0 is a slot like any other", "[aggregate]") {
   test::FakeEvents source = named_source();
   source.stacks[Cookie(1, 0)] = {0x10};
   source.add(kKfree, {1}, source.cookie(1, 0));
-  const Aggregate result = run(source);
-  CHECK(stacks_of(result.profile) == Stacks{{"bash;kmalloc_leaf", {1, 1}}});
-  CHECK(result.totals.no_stack == 0);
+  const Profile result = run(source);
+  CHECK(stacks_of(result) == Stacks{{"bash;kmalloc_leaf", {1}}});
 }
 
 TEST_CASE("case 9: an errno is a named bucket, in the totals, and no stack", "[aggregate]") {
@@ -88,16 +84,12 @@ TEST_CASE("case 9: an errno is a named bucket, in the totals, and no stack", "[a
   for (int i = 0; i < 5492; ++i) {
     source.add(kKmalloc, kmalloc_of(1), source.error(ENOMEM));
   }
-  const Aggregate result = run(source, {.weight = Weight::kBytes});
-  CHECK(stacks_of(result.profile) ==
+  const Profile result = run(source, {.weight = find_weight("bytes")});
+  CHECK(stacks_of(result) ==
         Stacks{{"bash;[stack error EEXIST]", {2360, 236}}, {"bash;[stack error ENOMEM]", {5492, 5492}}});
-  CHECK(result.profile.total_value() == 2360 + 5492);
-  CHECK(result.totals.stack_errors == 236 + 5492);
-  CHECK(result.profile.notes == std::vector<std::string>{"5,728 events have an error in place of a stack"});
-  CHECK(result.profile.frame(result.profile.sample(0).frames[1]).kind == FrameKind::kBucket);
-  CHECK(errno_name(EFAULT) == "EFAULT");
-  CHECK(errno_name(4711) == "4711");
-  CHECK(errno_name(0) == "0");
+  CHECK(result.total() == 2360 + 5492);
+  CHECK(result.notes == std::vector<std::string>{"5,728 events have an error in place of a stack"});
+  CHECK(result.frame(result.sample(0).frames[1]).kind == FrameKind::kBucket);
 }
 
 TEST_CASE("each state of a stack has its place", "[aggregate]") {
@@ -110,17 +102,13 @@ TEST_CASE("each state of a stack has its place", "[aggregate]") {
   source.add(kKfree, {1}, source.fallback({0x10, 0x30}));
   source.add(kKfree, {1}, source.fallback({0x10, 0x30}));
   source.add(kKfree, {1}, source.fallback({}));
-  const Aggregate result = run(source);
-  CHECK(stacks_of(result.profile) == Stacks{{"bash;[no stack]", {1, 1}},
-                                            {"bash;0x40;kmalloc_leaf", {2, 2}},
-                                            {"bash;[stack 5 gen 1 not in the capture]", {1, 1}},
-                                            {"bash;entry;kmalloc_leaf", {2, 2}},
-                                            {"bash;[empty stack]", {1, 1}}});
-  CHECK(result.totals.no_stack == 1);
-  CHECK(result.totals.cookies == 1);
-  CHECK(result.totals.missing_stacks == 1);
-  CHECK(result.totals.fallbacks == 4);
-  CHECK(result.totals.counted == 7);
+  const Profile result = run(source);
+  CHECK(stacks_of(result) == Stacks{{"bash;[no stack]", {1}},
+                                    {"bash;0x40;kmalloc_leaf", {2}},
+                                    {"bash;[stack 5 gen 1 not in the capture]", {1}},
+                                    {"bash;entry;kmalloc_leaf", {2}},
+                                    {"bash;[empty stack]", {1}}});
+  CHECK(result.notes == std::vector<std::string>{"1 event has a stack that is not in the capture"});
 }
 
 TEST_CASE("stacks of different kinds with one number stay apart", "[aggregate]") {
@@ -129,10 +117,10 @@ TEST_CASE("stacks of different kinds with one number stay apart", "[aggregate]")
   source.add(kKfree, {1}, source.fallback({0x10}));  // the first fallback: 0
   source.add(kKfree, {1}, source.fallback({0x30}));  // the second one: 1
   source.add(kKfree, {1}, source.error(EPERM));      // 1
-  CHECK(stacks_of(run(source).profile) == Stacks{{"bash;[no stack]", {1, 1}},
-                                                 {"bash;kmalloc_leaf", {1, 1}},
-                                                 {"bash;entry", {1, 1}},
-                                                 {"bash;[stack error EPERM]", {1, 1}}});
+  CHECK(stacks_of(run(source)) == Stacks{{"bash;[no stack]", {1}},
+                                         {"bash;kmalloc_leaf", {1}},
+                                         {"bash;entry", {1}},
+                                         {"bash;[stack error EPERM]", {1}}});
 }
 
 TEST_CASE("the root is the name at the time of the event", "[aggregate]") {
@@ -143,10 +131,9 @@ TEST_CASE("the root is the name at the time of the event", "[aggregate]") {
   source.add(kKfree, {1}, {}, 1, 501);
   source.add(kKfree, {1}, {}, 4242, 501);
   source.add(kKfree, {1}, {}, 0, 501);
-  CHECK(stacks_of(run(source).profile) == Stacks{{"bash;[no stack]", {1, 1}},
-                                                 {"gcc;[no stack]", {2, 2}},
-                                                 {"<...>;[no stack]", {1, 1}},
-                                                 {"<idle>;[no stack]", {1, 1}}});
+  CHECK(
+      stacks_of(run(source)) ==
+      Stacks{{"bash;[no stack]", {1}}, {"gcc;[no stack]", {2}}, {"<...>;[no stack]", {1}}, {"<idle>;[no stack]", {1}}});
 }
 
 TEST_CASE("case 3: odd thread names are one root frame, as they are", "[aggregate]") {
@@ -156,7 +143,7 @@ TEST_CASE("case 3: odd thread names are one root frame, as they are", "[aggregat
     source.task(100 + i, odd[i]);
     source.add(kKfree, {1}, {}, 100 + i);
   }
-  const Profile profile = run(source).profile;
+  const Profile profile = run(source);
   REQUIRE(profile.size() == odd.size());
   for (size_t i = 0; i < profile.size(); ++i) {
     REQUIRE(profile.sample(i).frames.size() == 2);
@@ -174,19 +161,14 @@ TEST_CASE("a profile of bytes says what is not in it", "[aggregate]") {
   source.add(kMmPageFree, {8, 2});
   source.add(kKfree, {1});
   source.add(kSchedSwitch, {1, 2, 3, 4});
-  const Aggregate bytes = run(source, {.weight = Weight::kBytes});
-  CHECK(bytes.profile.total_value() == 64 + 4 * 4096);
-  CHECK(bytes.totals.events == 8);
-  CHECK(bytes.totals.counted == 2);
-  CHECK(bytes.totals.failed_allocations == 2);
-  CHECK(bytes.totals.unknown_size == 1);
-  CHECK(bytes.totals.not_allocations == 3);
-  CHECK(bytes.profile.notes == std::vector<std::string>{"3 events are no allocations and have no bytes",
-                                                        "2 failed allocations are not counted as bytes",
-                                                        "1 allocation without a usable size is not counted"});
-  const Aggregate count = run(source);
-  CHECK(count.profile.total_value() == 8);
-  CHECK(count.profile.notes.empty());
+  const Profile bytes = run(source, {.weight = find_weight("bytes")});
+  CHECK(bytes.total() == 64 + 4 * 4096);
+  CHECK(bytes.notes == std::vector<std::string>{"3 events are no allocations and have no bytes",
+                                                "2 failed allocations are not counted as bytes",
+                                                "1 allocation without a usable size is not counted"});
+  const Profile count = run(source);
+  CHECK(count.total() == 8);
+  CHECK(count.notes.empty());
 }
 
 TEST_CASE("the filter decides before anything is counted", "[aggregate]") {
@@ -195,12 +177,10 @@ TEST_CASE("the filter decides before anything is counted", "[aggregate]") {
   source.add(kKmalloc, kmalloc_of(64), {}, 2, 10);
   source.add(kKfree, {1}, {}, 1, 10);
   source.add(kKmalloc, kmalloc_of(64), {}, 1, 30);
-  const Aggregate result = run(source, {}, {.event_types = {kKmalloc}, .comms = {"bash"}, .until_ns = 20});
-  CHECK(stacks_of(result.profile) == Stacks{{"bash;[no stack]", {1, 1}}});
-  CHECK(result.totals.events == 4);
-  CHECK(result.totals.filtered == 3);
-  const Aggregate merged = run(source, {.merge_tasks = true}, {.tgids = {2}});
-  CHECK(stacks_of(merged.profile) == Stacks{{"[no stack]", {1, 1}}});
+  const Profile result = run(source, {}, {.event_types = {kKmalloc}, .comms = {"bash"}, .until_ns = 20});
+  CHECK(stacks_of(result) == Stacks{{"bash;[no stack]", {1}}});
+  const Profile merged = run(source, {.merge_tasks = true}, {.tgids = {2}});
+  CHECK(stacks_of(merged) == Stacks{{"[no stack]", {1}}});
 }
 
 TEST_CASE("names are looked up once a stack, not once an event", "[aggregate]") {
@@ -210,18 +190,17 @@ TEST_CASE("names are looked up once a stack, not once an event", "[aggregate]") 
   for (int i = 0; i < 1000; ++i) {
     source.add(kKfree, {1}, source.cookie(1, i % 2 == 0 ? 1 : 2), 1 + static_cast<uint32_t>(i / 2) % 2);
   }
-  const Profile profile = run(source).profile;
+  const Profile profile = run(source);
   CHECK(profile.size() == 4);
-  CHECK(profile.total_value() == 1000);
+  CHECK(profile.total() == 1000);
   CHECK(source.stack_lookups == 2);
 }
 
 TEST_CASE("an event of a type that nobody described still counts", "[aggregate]") {
   test::FakeEvents source = named_source();
   source.add(65535, {1, 2, 3});
-  const Aggregate result = run(source);
-  CHECK(result.profile.total_value() == 1);
-  CHECK(result.totals.by_type == std::vector<std::pair<uint16_t, uint64_t>>{{65535, 1}});
+  const Profile result = run(source);
+  CHECK(result.total() == 1);
 }
 
 TEST_CASE("weights above 2^40 add up, and a failing source fails", "[aggregate]") {
@@ -229,7 +208,7 @@ TEST_CASE("weights above 2^40 add up, and a failing source fails", "[aggregate]"
   for (int i = 0; i < 3; ++i) {
     source.add(kKmalloc, kmalloc_of(uint64_t{1} << 41));
   }
-  CHECK(run(source, {.weight = Weight::kBytes}).profile.total_value() == 3 * (uint64_t{1} << 41));
+  CHECK(run(source, {.weight = find_weight("bytes")}).total() == 3 * (uint64_t{1} << 41));
   source.broken = true;
   CHECK_FALSE(aggregate(source, {}, {}).ok());
 }

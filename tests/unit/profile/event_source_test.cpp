@@ -4,36 +4,17 @@
 #include "capture/capture_writer.h"
 #include "profile/aggregate.h"
 #include "support/catch.h"
+#include "support/memory_file.h"
 #include "support/report_fixture.h"
 
 namespace stackmap {
 
-namespace {
-
-// A file whose bytes stay after the writer has gone.
-class SharedFile final : public WritableFile {
- public:
-  explicit SharedFile(std::string& bytes) : bytes_(bytes) {}
-  Result<void> append(std::span<const std::byte> bytes) override {
-    bytes_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return {};
-  }
-  Result<void> truncate(uint64_t size) override { return bytes_.resize(size), Result<void>(); }
-  Result<void> sync() override { return {}; }
-  const std::string& name() const override { return name_; }
-
- private:
-  std::string& bytes_;
-  std::string name_ = "shared";
-};
-
-}  // namespace
-
 TEST_CASE("a capture that was written is aggregated as it was meant", "[event_source]") {
-  std::string bytes;
+  const auto bytes = std::make_shared<std::string>();
   CaptureInfo info;
   info.host.page_size = 16384;
-  auto writer = CaptureWriter::create(std::make_unique<SharedFile>(bytes), info, known_event_types(), {});
+  auto writer =
+      CaptureWriter::create(std::make_unique<stackmap_test::MemoryFile>(bytes), info, known_event_types(), {});
   REQUIRE(writer.ok());
   CaptureWriter& capture = **writer;
   capture.add_task({0, TaskChange::kSeen, 5, 5, 1, "bash"});
@@ -52,21 +33,21 @@ TEST_CASE("a capture that was written is aggregated as it was meant", "[event_so
   REQUIRE(capture.add_event(event).ok());
   REQUIRE(capture.close(Ledger()).ok());
 
-  const auto read = Capture::open(memory_file(bytes, "memory"));
+  const auto read = Capture::open(memory_file(*bytes, "memory"));
   REQUIRE(read.ok());
   const CaptureSource source(*read);
   CHECK(source.page_size() == 16384);
   CHECK(source.symbol_text(0x20) == "root+0x1/0x2 [mod]");
   CHECK(source.symbol_text(0x999) == "0x999");
-  const auto result = aggregate(source, {}, {.weight = Weight::kBytes});
+  const auto result = aggregate(source, {}, {.weight = find_weight("bytes")});
   REQUIRE(result.ok());
-  REQUIRE(result->profile.size() == 1);
-  const auto sample = result->profile.sample(0);
-  CHECK(sample.value == 32768);
+  REQUIRE(result->size() == 1);
+  const auto sample = result->sample(0);
+  CHECK(sample.values[0] == 32768);
   REQUIRE(sample.frames.size() == 3);
-  CHECK(result->profile.frame(sample.frames[0]).name == "bash");
-  CHECK(result->profile.frame(sample.frames[1]).name == "root");
-  CHECK(result->profile.frame(sample.frames[2]).name == "leaf");
+  CHECK(result->frame(sample.frames[0]).name == "bash");
+  CHECK(result->frame(sample.frames[1]).name == "root");
+  CHECK(result->frame(sample.frames[2]).name == "leaf");
 }
 
 }  // namespace stackmap

@@ -9,13 +9,13 @@
 namespace stackmap {
 
 TEST_CASE("nodes are in preorder, by name, with edges that add up", "[frame_tree]") {
-  Profile profile;
+  Profile profile = test::bytes_profile();
   test::add_stack(profile, {"z", "a"}, 1);
   test::add_stack(profile, {"b", "m", "y"}, 2, 20);
   test::add_stack(profile, {"b", "m"}, 4, 40);
   test::add_stack(profile, {"b", "a"}, 8, 80);
-  profile.add({}, 16, 1);
-  const FrameTree tree = build_tree(profile);
+  profile.add({}, std::vector<uint64_t>{16, 1});
+  const FrameTree tree(profile);
   struct Expected {
     std::string name;
     uint32_t depth, parent;
@@ -25,22 +25,20 @@ TEST_CASE("nodes are in preorder, by name, with edges that add up", "[frame_tree
   const std::vector<Expected> expected = {{"b", 0, 0, 16, 14, 0, 140}, {"a", 1, 0, 16, 8, 8, 80},
                                           {"m", 1, 0, 24, 6, 4, 60},   {"y", 2, 2, 28, 2, 2, 20},
                                           {"z", 0, 4, 30, 1, 0, 1},    {"a", 1, 4, 30, 1, 1, 1}};
-  REQUIRE(tree.nodes.size() == expected.size());
+  REQUIRE(tree.nodes().size() == expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
     CAPTURE(i);
-    const TreeNode& node = tree.nodes[i];
+    const TreeNode& node = tree.nodes()[i];
     CHECK(profile.frame(node.frame).name == expected[i].name);
     CHECK(node.depth == expected[i].depth);
     CHECK(node.parent == expected[i].parent);
     CHECK(node.start == expected[i].start);
-    CHECK(node.total == expected[i].total);
-    CHECK(node.self == expected[i].self);
-    CHECK(node.count == expected[i].count);
+    CHECK(tree.totals(i)[0] == expected[i].total);
+    CHECK(tree.selfs(i)[0] == expected[i].self);
+    CHECK(tree.totals(i)[1] == expected[i].count);
   }
-  CHECK(tree.nodes[2].self_count == 40);
-  CHECK(tree.nodes[0].self_count == 0);
-  CHECK(tree.total == 31);
-  CHECK(tree.max_depth == 3);
+  CHECK(tree.selfs(2)[1] == 40);
+  CHECK(tree.selfs(0)[1] == 0);
 }
 
 TEST_CASE("the tree holds what a map of prefixes holds", "[frame_tree]") {
@@ -58,20 +56,19 @@ TEST_CASE("the tree holds what a map of prefixes holds", "[frame_tree]") {
       prefixes[{names.begin(), names.begin() + static_cast<std::ptrdiff_t>(n)}] += random >> 54;
     }
   }
-  const FrameTree tree = build_tree(profile);
-  REQUIRE(tree.nodes.size() == prefixes.size());
+  const FrameTree tree(profile);
+  REQUIRE(tree.nodes().size() == prefixes.size());
   std::vector<std::string> path;
-  for (const TreeNode& node : tree.nodes) {
+  for (size_t i = 0; i < tree.nodes().size(); ++i) {
+    const TreeNode& node = tree.nodes()[i];
     path.resize(node.depth);
     path.push_back(profile.frame(node.frame).name);
-    REQUIRE(prefixes.at(path) == node.total);
+    REQUIRE(prefixes.at(path) == tree.totals(i).front());
   }
 }
 
 TEST_CASE("an empty profile is an empty tree", "[frame_tree]") {
-  const FrameTree tree = build_tree(Profile());
-  CHECK(tree.nodes.empty());
-  CHECK(tree.total == 0);
+  CHECK(FrameTree(Profile()).nodes().empty());
 }
 
 }  // namespace stackmap

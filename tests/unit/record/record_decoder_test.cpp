@@ -35,7 +35,7 @@ TEST_CASE("a record with fields, string and stack") {
   Sample sample;
   const std::string bytes = cache_alloc();  // the sample's string is in it
   REQUIRE_FALSE(decoder.decode(bytes_of(bytes), 3, sample));
-  CHECK(sample.kind == SampleKind::kKmemCacheAlloc);
+  CHECK(sample.kind == kKmemCacheAlloc);
   CHECK(sample.cpu == 3);
   CHECK(sample.time_ns == 123456789);
   CHECK(sample.tid == 42);
@@ -162,14 +162,4 @@ TEST_CASE("random bytes give a sample or a reason, never a view outside of them"
     }
   }
   CHECK(accepted > 0);
-}
-
-TEST_CASE("every kind has a name, and a name finds its kind") {
-  CHECK(kinds().size() == 16);
-  for (const KindInfo& kind : kinds()) {
-    CHECK(find_kind(kind.kind) == &kind);
-    CHECK(find_kind(kind.category, kind.name) == &kind);
-  }
-  CHECK(find_kind("kmem", "no_such") == nullptr);
-  CHECK(find_kind(SampleKind::kAny) == nullptr);
 }

@@ -57,16 +57,26 @@ TEST_CASE("who looks is asked about a stranger, once") {
 }
 
 TEST_CASE("threads that have exited are forgotten, so that memory follows the living") {
-  LiveTasks tasks(nullptr);
+  std::vector<uint32_t> strangers;
+  LiveTasks tasks([&](uint32_t tid, uint64_t) -> Result<TaskRecord> {
+    strangers.push_back(tid);
+    return make_error(ErrorKind::kNotFound, "gone");
+  });
   constexpr uint32_t kThreads = 200000;
   for (uint32_t tid = 1; tid <= kThreads; ++tid) {
     tasks.take(record(TaskChange::kFork, tid, "t"));
     tasks.take(record(TaskChange::kExit, tid, ""));
   }
-  CHECK(tasks.size() == LiveTasks::kExitedKept);
-  // The last ones still are known, with their names.
+  // The last ones still are known, with their names; the ones before are strangers, who are asked about.
   tasks.start_capture();
+  constexpr auto kFirstKept = static_cast<uint32_t>(kThreads - LiveTasks::kExitedKept + 1);
   CHECK(tasks.meet(kThreads, 0, 1)->comm == "t");
+  CHECK(tasks.meet(kFirstKept, 0, 1)->comm == "t");
+  CHECK(strangers.empty());
+  for (const uint32_t tid : {uint32_t{1}, kFirstKept / 2, kFirstKept - 1}) {
+    (void)tasks.meet(tid, 0, 1);
+  }
+  CHECK(strangers == std::vector<uint32_t>{1, kFirstKept / 2, kFirstKept - 1});
 }
 
 TEST_CASE("a number that is used again is not forgotten with its first owner") {

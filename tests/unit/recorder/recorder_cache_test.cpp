@@ -31,7 +31,7 @@ struct Chain {
   explicit Chain(bool cached = true, uint32_t frames_asked = 127) {
     map = std::move(StackMap::create({})).value();
     Recorder::Options options;
-    options.any_events = {"irq:one"};
+    options.any_events.push_back(AnyEvent{{"irq", "one"}, {}});
     options.frames_asked = frames_asked;
     options.cache = cached ? &cache : nullptr;
     writer = std::move(CaptureWriter::create(std::make_unique<FaultyFile>(disk), {},
@@ -63,7 +63,7 @@ struct Chain {
       batch->thread(sample.tid, sample.tgid);
       thread = sample.tid;
     }
-    std::vector<uint64_t> words(field_words(sample.kind).dynamic);
+    std::vector<uint64_t> words(record_layout(sample.kind).dynamic_words());
     if (!words.empty()) {
       std::memcpy(words.data(), bytes.data() + sizeof(stackmap_record_header), words.size() * 8);
     }

@@ -40,7 +40,10 @@ struct Chain {
     map_options.capacity = capacity;
     map = std::move(StackMap::create(map_options)).value();
     Recorder::Options options;
-    options.any_events = {"irq:one", "irq:two"};
+    options.any_events.push_back(AnyEvent{{"irq", "one"}, {}});
+    options.any_events.push_back(AnyEvent{{"irq", "two"}, {}});
+    options.any_events.push_back(
+        {{"irq", "three"}, {{{"who", FieldFormat::kTid}, 8, 4, true}, {{"n", FieldFormat::kSigned}, 12, 4, true}}});
     options.frames_asked = 127;
     options.namer = &namer;
     options.find_task = [](uint32_t tid, uint64_t) -> Result<TaskRecord> {
@@ -204,7 +207,7 @@ TEST_CASE("threads that are there at the start are in the capture once an event 
   CHECK(capture.tasks().name(82, 11).comm == "t82");
   CHECK(capture.tasks().name(82, 11).tgid == 80);
   CHECK(capture.tasks().name(83, 12).comm == "t83");
-  CHECK(capture.tasks().threads() == 3);
+  CHECK(capture.tasks().records().size() == 3);
 }
 
 TEST_CASE("cache names and files are strings of the capture") {
@@ -234,7 +237,7 @@ TEST_CASE("cache names and files are strings of the capture") {
 
 TEST_CASE("other tracepoints have types of their own") {
   Chain chain;
-  for (const uint32_t event : {kFirstAnyEvent + 1, kFirstAnyEvent + 1, kFirstAnyEvent, kFirstAnyEvent + 2}) {
+  for (const uint32_t event : {kFirstAnyEvent + 1, kFirstAnyEvent + 1, kFirstAnyEvent, kFirstAnyEvent + 3}) {
     chain.record(RecordBuilder(STACKMAP_ANY).fields(stackmap_any_fields{event, 0}).at(1, 50, 50).stack({1}));
   }
   const Capture capture = chain.close();
@@ -244,6 +247,26 @@ TEST_CASE("other tracepoints have types of their own") {
     return true;
   }));
   CHECK(counts == std::map<std::string, int>{{"irq:one", 1}, {"irq:two", 2}});
+  CHECK(capture.ledger().get("reject.unknown_kind") == 1);
+}
+
+TEST_CASE("the fields that another tracepoint keeps are in its type and its events, and name whom it is about") {
+  Chain chain;
+  const stackmap_any_words fields{{STACKMAP_FIRST_ANY + 2, 0}, {50, 0xfffffffe, 0, 0}};
+  chain.record(RecordBuilder(STACKMAP_ANY_FIELDS).fields(fields).at(1, 60, 60).stack({1}));
+  // Without them it is not that event.
+  chain.record(RecordBuilder(STACKMAP_ANY).fields(stackmap_any_fields{STACKMAP_FIRST_ANY + 2, 0}).at(2, 60, 60));
+  const Capture capture = chain.close();
+  std::vector<std::vector<uint64_t>> seen;
+  REQUIRE(capture.for_each_event([&](const Event& event) {
+    const EventType* type = capture.event_type(event.type);
+    REQUIRE(type->full_name() == "irq:three");
+    CHECK(type->fields == std::vector<FieldType>{{"who", FieldFormat::kTid}, {"n", FieldFormat::kSigned}});
+    seen.emplace_back(event.fields.begin(), event.fields.end());
+    return true;
+  }));
+  CHECK(seen == std::vector<std::vector<uint64_t>>{{50, ~uint64_t{1}}});
+  CHECK(capture.tasks().name(50, 1).comm == "from proc");
   CHECK(capture.ledger().get("reject.unknown_kind") == 1);
 }
 
@@ -317,9 +340,11 @@ TEST_CASE("a rotated recording is two captures that each stand alone, and their 
     chain.kfree(i, 7, {1000 + i % 5, 3000});
   }
   CaptureWriter::Options options;
-  auto next = std::move(CaptureWriter::create(std::make_unique<FaultyFile>(second), {},
-                                              Recorder::event_types({"irq:one", "irq:two"}), options))
-                  .value();
+  auto next =
+      std::move(CaptureWriter::create(
+                    std::make_unique<FaultyFile>(second), {},
+                    Recorder::event_types({AnyEvent{{"irq", "one"}, {}}, AnyEvent{{"irq", "two"}, {}}}), options))
+          .value();
   KernelEventCounters kernel;
   kernel.event = "kmem:kfree";
   kernel.counters.sent = 100;
@@ -360,10 +385,10 @@ TEST_CASE("a rotated recording is two captures that each stand alone, and their 
   CHECK(sum == 140);
 }
 
-TEST_CASE("a trigger fires at the first event that matches, and again after it was taken") {
+TEST_CASE("the first event that matches a pattern is told, and the next one after that was taken") {
   Chain chain;
   Recorder::Options options;
-  options.triggers.push_back(Trigger::parse("kmem:kfree ptr=5", known_event_types()).value());
+  options.patterns.push_back({kKfree, {EventCondition::on_field("ptr=5", known_event_types()[kKfree - 1]).value()}});
   Recorder recorder(std::move(options), *chain.map, *chain.writer);
   const auto free = [&](uint64_t time, uint64_t pointer) {
     RecordBuilder builder(STACKMAP_KFREE);

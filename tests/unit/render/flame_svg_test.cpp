@@ -175,15 +175,14 @@ TEST_CASE("widths follow weights, the root is at the bottom", "[flame_svg]") {
   CHECK(bash.title == "bash, 30 events, 75.0% of total");
   CHECK(all.title == "all, 40 events, 100.0% of total");
 
-  options.icicle = true;
+  options.root = FlameRoot::kTop;
   const auto icicle = frames_of(svg(profile, options));
   CHECK(find_frame(icicle, "all,").y < find_frame(icicle, "bash,").y);
   CHECK(find_frame(icicle, "bash,").y < find_frame(icicle, "kmalloc,").y);
 }
 
 TEST_CASE("a frame of bytes says bytes and events", "[flame_svg]") {
-  Profile profile;
-  profile.unit = Unit::kBytes;
+  Profile profile = test::bytes_profile();
   test::add_stack(profile, {"bash", "kmalloc"}, (uint64_t{1} << 40) + 4096, 7);
   const std::string text = svg(profile);
   CHECK(find_frame(frames_of(text), "kmalloc,").title ==
@@ -202,10 +201,10 @@ TEST_CASE("whatever the names hold, the file is XML and no frame is dropped", "[
   }
   test::add_stack(profile, {"tiny"}, 1);  // its share reads "<0.1%"
   for (const double width : {200.0, 1200.0, 9000.0}) {
-    for (const bool icicle : {false, true}) {
+    for (const FlameRoot root : {FlameRoot::kBottom, FlameRoot::kTop}) {
       FlameOptions options;
       options.width = width;
-      options.icicle = icicle;
+      options.root = root;
       options.min_width = 0;
       const std::string text = svg(profile, options);
       CHECK(xml_fault(text) == "");
@@ -250,10 +249,11 @@ TEST_CASE("a label is cut to its frame before it is escaped, and left out where 
 
 TEST_CASE("kinds have their own colours, the same every time", "[flame_svg]") {
   Profile profile;
+  const std::vector<uint64_t> one = {1};
   const FrameId task = profile.frame("x", FrameKind::kTask);
-  profile.add(std::vector<FrameId>{task, profile.frame("k", FrameKind::kKernel)}, 1, 1);
-  profile.add(std::vector<FrameId>{task, profile.frame("u", FrameKind::kUser)}, 1, 1);
-  profile.add(std::vector<FrameId>{task, profile.frame("[no stack]", FrameKind::kBucket)}, 1, 1);
+  profile.add(std::vector<FrameId>{task, profile.frame("k", FrameKind::kKernel)}, one);
+  profile.add(std::vector<FrameId>{task, profile.frame("u", FrameKind::kUser)}, one);
+  profile.add(std::vector<FrameId>{task, profile.frame("[no stack]", FrameKind::kBucket)}, one);
   const std::string text = svg(profile);
   const auto frames = frames_of(text);
   CHECK(find_frame(frames, "x,").css == "task");
@@ -312,7 +312,7 @@ TEST_CASE("depth 127, an empty profile, and weights of nought", "[flame_svg]") {
   test::add_stack(nought, {"a", "b"}, 0);
   CHECK(xml_fault(svg(nought)).empty());
   Profile no_frames;
-  no_frames.add({}, 3, 3);
+  no_frames.add({}, std::vector<uint64_t>{3});
   CHECK(find_frame(frames_of(svg(no_frames)), "all, 3 events, 100.0%").width > 1000);
 }
 

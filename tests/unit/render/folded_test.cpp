@@ -5,17 +5,19 @@
 
 #include "base/text.h"
 #include "support/catch.h"
+#include "support/faulty_file.h"
 #include "support/report_fixture.h"
 
 namespace stackmap {
 
 namespace {
 
-std::string folded(const Profile& profile, const FoldedOptions& options = {}, FoldedSummary* summary = nullptr) {
+std::string folded(const Profile& profile, const FormatOptions& options = {},
+                   std::vector<std::string>* notes = nullptr) {
   return test::written([&](TextWriter& out) {
-    const FoldedSummary result = write_folded(profile, options, out);
-    if (summary != nullptr) {
-      *summary = result;
+    const std::vector<std::string> said = write_folded(profile, options, out);
+    if (notes != nullptr) {
+      *notes = said;
     }
   });
 }
@@ -78,28 +80,29 @@ TEST_CASE("a line a stack, root first, sorted", "[folded]") {
   test::add_stack(profile, {"make", "entry", "kmalloc"}, 3);
   test::add_stack(profile, {"bash", "entry", "kmalloc"}, 40);
   CHECK(folded(profile) == "bash;entry;kmalloc 40\nmake;entry;kmalloc 3\n");
-  CHECK(folded(profile, {.kernel_suffix = true}) == "bash;entry_[k];kmalloc_[k] 40\nmake;entry_[k];kmalloc_[k] 3\n");
+  CHECK(folded(profile, {.kernel_names = KernelNames::kSuffixed}) ==
+        "bash;entry_[k];kmalloc_[k] 40\nmake;entry_[k];kmalloc_[k] 3\n");
 }
 
 TEST_CASE("frames by the rules that five readers set", "[folded]") {
-  CHECK(folded_frame("<[u8; 100] as Debug>::fmt", false) == "<[u8: 100] as Debug>::fmt");
-  CHECK(folded_frame("V8 worker 7", true) == "V8 worker_7");
-  CHECK(folded_frame("日本 worker 7", true) == "日本 worker_7");
-  CHECK(folded_frame("a 1 2", true) == "a 1_2");
-  CHECK(folded_frame("v 1.5", true) == "v_1.5");
-  CHECK(folded_frame("v 1.", true) == "v_1.");
-  CHECK(folded_frame("v .5", true) == "v .5");  // no reader takes that for a number
-  CHECK(folded_frame("v1 x7", true) == "v1 x7");
-  CHECK(folded_frame("7", true) == "7");
-  CHECK(folded_frame(" 7", true) == "_7");
-  CHECK(folded_frame("a 7 ", true) == "a 7_");
-  CHECK(folded_frame("    main", false) == "____main");
-  CHECK(folded_frame("   ", false) == "___");
-  CHECK(folded_frame("", false) == "[empty]");
-  CHECK(folded_frame("#x", true) == "\\x23x");
-  CHECK(folded_frame("#x", false) == "#x");
-  CHECK(folded_frame("[ET_NET 0]", true) == "[ET_NET 0]");
-  CHECK(folded_frame("a\tb\r", false) == "a\\x09b\\x0d");
+  CHECK(folded_frame("<[u8; 100] as Debug>::fmt", FramePlace::kWithin) == "<[u8: 100] as Debug>::fmt");
+  CHECK(folded_frame("V8 worker 7", FramePlace::kLineStart) == "V8 worker_7");
+  CHECK(folded_frame("日本 worker 7", FramePlace::kLineStart) == "日本 worker_7");
+  CHECK(folded_frame("a 1 2", FramePlace::kLineStart) == "a 1_2");
+  CHECK(folded_frame("v 1.5", FramePlace::kLineStart) == "v_1.5");
+  CHECK(folded_frame("v 1.", FramePlace::kLineStart) == "v_1.");
+  CHECK(folded_frame("v .5", FramePlace::kLineStart) == "v .5");  // no reader takes that for a number
+  CHECK(folded_frame("v1 x7", FramePlace::kLineStart) == "v1 x7");
+  CHECK(folded_frame("7", FramePlace::kLineStart) == "7");
+  CHECK(folded_frame(" 7", FramePlace::kLineStart) == "_7");
+  CHECK(folded_frame("a 7 ", FramePlace::kLineStart) == "a 7_");
+  CHECK(folded_frame("    main", FramePlace::kWithin) == "____main");
+  CHECK(folded_frame("   ", FramePlace::kWithin) == "___");
+  CHECK(folded_frame("", FramePlace::kWithin) == "[empty]");
+  CHECK(folded_frame("#x", FramePlace::kLineStart) == "\\x23x");
+  CHECK(folded_frame("#x", FramePlace::kWithin) == "#x");
+  CHECK(folded_frame("[ET_NET 0]", FramePlace::kLineStart) == "[ET_NET 0]");
+  CHECK(folded_frame("a\tb\r", FramePlace::kWithin) == "a\\x09b\\x0d");
 }
 
 TEST_CASE("case 1: a C++ name is never cut at a bracket", "[folded]") {
@@ -154,8 +157,8 @@ TEST_CASE("stacks that become the same line are added up", "[folded]") {
 
 TEST_CASE("a stack of one frame or none has a root all the same", "[folded]") {
   Profile profile;
-  profile.add(std::vector<FrameId>{profile.frame("[no stack]", FrameKind::kBucket)}, 4, 4);
-  profile.add({}, 2, 2);
+  profile.add(std::vector<FrameId>{profile.frame("[no stack]", FrameKind::kBucket)}, std::vector<uint64_t>{4});
+  profile.add({}, std::vector<uint64_t>{2});
   CHECK(folded(profile) == "all;[empty stack] 2\nall;[no stack] 4\n");
 }
 
@@ -163,17 +166,14 @@ TEST_CASE("counts are whole numbers above nought, large ones are exact and noted
   Profile profile;
   test::add_stack(profile, {"t", "zero"}, 0);
   test::add_stack(profile, {"t", "limit"}, uint64_t{1} << 53);
-  FoldedSummary summary;
-  CHECK(folded(profile, {}, &summary) == "t;limit 9007199254740992\n");
-  CHECK(summary.zero_stacks == 1);
-  CHECK(summary.above_2_53 == 0);
-  CHECK(summary.notes.size() == 1);
+  const std::string zero = "stacks that weigh nothing, left out: 1";
+  const std::string large = "some readers keep sums in binary64 and will round these, which go above 2^53";
+  std::vector<std::string> notes;
+  CHECK(folded(profile, {}, &notes) == "t;limit 9007199254740992\n");
+  CHECK(notes == std::vector<std::string>{zero});
   test::add_stack(profile, {"t", "limit"}, 1);
-  CHECK(folded(profile, {}, &summary) == "t;limit 9007199254740993\n");
-  CHECK(summary.above_2_53 == 1);
-  CHECK(summary.lines == 1);
-  CHECK(summary.total == (uint64_t{1} << 53) + 1);
-  CHECK(summary.notes.size() == 2);
+  CHECK(folded(profile, {}, &notes) == "t;limit 9007199254740993\n");
+  CHECK(notes == std::vector<std::string>{zero, large});
 }
 
 TEST_CASE("127 frames and 100,000 stacks keep their total", "[folded]") {
@@ -196,8 +196,7 @@ TEST_CASE("127 frames and 100,000 stacks keep their total", "[folded]") {
 TEST_CASE("a failed write is reported at flush", "[folded]") {
   Profile profile;
   test::add_stack(profile, {"t", "a"}, 1);
-  test::MemoryText file;
-  file.fail = true;
+  stackmap_test::FaultyFile file = stackmap_test::full_file();
   TextWriter out(file);
   write_folded(profile, {}, out);
   CHECK_FALSE(out.flush().ok());

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "support/catch.h"
+#include "support/faulty_file.h"
 #include "support/report_fixture.h"
 
 namespace stackmap {
@@ -157,8 +158,7 @@ TEST_CASE("the filter, a failing source and a failing file", "[script_text]") {
   CHECK(totals.printed == 10000);
   CHECK(totals.events == 20000);
 
-  test::MemoryText full;
-  full.fail = true;
+  stackmap_test::FaultyFile full = stackmap_test::full_file();
   TextWriter out(full);
   const auto stopped = write_script(source, {}, out);
   REQUIRE(stopped.ok());
@@ -166,7 +166,7 @@ TEST_CASE("the filter, a failing source and a failing file", "[script_text]") {
   CHECK_FALSE(out.flush().ok());
 
   source.broken = true;
-  test::MemoryText file;
+  stackmap_test::MemoryFile file;
   TextWriter good(file);
   CHECK_FALSE(write_script(source, {}, good).ok());
 }

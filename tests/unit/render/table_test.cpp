@@ -13,59 +13,11 @@ std::string table(const Profile& profile, const TableOptions& options = {}) {
   return test::written([&](TextWriter& out) { write_table(profile, options, out); });
 }
 
-const FunctionRow& row_of(const std::vector<FunctionRow>& rows, const std::string& name) {
-  for (const FunctionRow& row : rows) {
-    if (row.name == name) {
-      return row;
-    }
-  }
-  FAIL("no row " << name);
-  return rows[0];
-}
-
 }  // namespace
 
-TEST_CASE("a function counts once a stack, also when it recurs", "[table]") {
-  Profile profile;
-  test::add_stack(profile, {"t", "f", "g", "f"}, 10);
-  test::add_stack(profile, {"u", "f", "h"}, 5);
-  test::add_stack(profile, {"f", "h"}, 1);  // a task that is called like a function
-  const auto rows = top_functions(profile, false);
-  CHECK(rows.size() == 3);
-  CHECK(row_of(rows, "f").total == 15);
-  CHECK(row_of(rows, "f").self == 10);
-  CHECK(row_of(rows, "g").total == 10);
-  CHECK(row_of(rows, "g").self == 0);
-  CHECK(row_of(rows, "h").self == 6);
-  CHECK(rows[0].name == "f");
-  CHECK(rows[1].name == "h");
-  const auto by_total = top_functions(profile, true);
-  CHECK(by_total[1].name == "g");
-}
-
-TEST_CASE("a stack of several tasks is one row, and equal weights are in order of name", "[table]") {
-  Profile profile;
-  test::add_stack(profile, {"bash", "entry", "b"}, 3, 1);
-  test::add_stack(profile, {"make", "entry", "b"}, 4, 2);
-  test::add_stack(profile, {"make", "entry", "a"}, 7, 3);
-  test::add_stack(profile, {"make", "other", "a"}, 7, 3);
-  test::add_stack(profile, {"make", "c"}, 1);
-  const auto rows = top_stacks(profile, 3);
-  REQUIRE(rows.size() == 3);
-  CHECK(rows[0].frames == std::vector<std::string>{"a", "entry"});
-  CHECK(rows[0].tasks == std::vector<std::string>{"make"});
-  CHECK(rows[1].frames == std::vector<std::string>{"a", "other"});
-  CHECK(rows[2].frames == std::vector<std::string>{"b", "entry"});
-  CHECK(rows[2].tasks == std::vector<std::string>{"bash", "make"});
-  CHECK(rows[2].value == 7);
-  CHECK(rows[2].count == 3);
-  CHECK(top_stacks(profile, 0).size() == 4);
-}
-
 TEST_CASE("the text is aligned, and says how much it left out", "[table]") {
-  Profile profile;
+  Profile profile = test::bytes_profile();
   profile.title = "kmalloc";
-  profile.unit = Unit::kBytes;
   profile.notes = {"2 failed allocations are not counted as bytes"};
   test::add_stack(profile, {"bash", "entry", "leaf"}, 3072, 1200);
   test::add_stack(profile, {"make", "entry", "leaf"}, 512, 1);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/control_line.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "support/catch.h"
 
 using namespace stackmap;
@@ -29,9 +33,13 @@ TEST_CASE("a control line has 256 bytes at most", "[control_line]") {
 }
 
 TEST_CASE("a control command is its word alone", "[control_line]") {
-  CHECK(parse_control_command("reset") == ControlCommand::kReset);
-  CHECK(parse_control_command("stop") == ControlCommand::kStop);
-  CHECK(control_command_name(ControlCommand::kSnapshot) == "snapshot");
+  const std::vector<std::pair<std::string, ControlCommand>> commands = {
+      {"reset", ControlCommand::kReset},       {"on", ControlCommand::kOn},    {"off", ControlCommand::kOff},
+      {"stat", ControlCommand::kStat},         {"map", ControlCommand::kMap},  {"free", ControlCommand::kFree},
+      {"snapshot", ControlCommand::kSnapshot}, {"stop", ControlCommand::kStop}};
+  for (const auto& [word, command] : commands) {
+    CHECK(parse_control_command(word) == command);
+  }
   for (const char* other : {"", "reset ", " reset", "Reset", "rese", "resets", "stat\r"}) {
     CHECK_FALSE(parse_control_command(other));
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "support/mapped_memory.h"
 
 using stackmap::FrameArena;
 
@@ -51,22 +52,28 @@ TEST_CASE("what is appended is read back, with its tag") {
 TEST_CASE("used bytes are one word a stack and one a frame") {
   auto arena = arena_of(64 * kKiB);
   CHECK(arena.used() == 0);
-  CHECK(arena.allocated() == 0);
   arena.append(frames_of(1, 14));
   arena.append(frames_of(1, 1));
   CHECK(arena.used() == (15 + 2) * 8);
-  CHECK(arena.allocated() == 64 * kKiB);
 }
 
-TEST_CASE("chunks are made as they are needed") {
-  auto arena = arena_of(1024 * kKiB);
-  // 256 KiB are 32,768 words; 127 frames and a header are 128 words, of which 255 fit beside the first 4 words.
-  for (int i = 0; i < 255; ++i) {
-    REQUIRE(arena.append(frames_of(1, 127)) != FrameArena::kNoHandle);
+TEST_CASE("memory is mapped as it is needed, up to the limit, and goes with the arena") {
+  const uint64_t before = stackmap_test::mapped_memory();
+  {
+    constexpr uint64_t kLimit = 64 * 1024 * kKiB + 64 * kKiB;  // not a whole number of chunks
+    auto arena = arena_of(kLimit);
+    const auto frames = frames_of(1, 127);
+    for (const uint64_t part : {0 * kLimit, kLimit / 4, kLimit / 2, kLimit}) {
+      while (arena.used() < part && arena.append(frames) != FrameArena::kNoHandle) {
+      }
+      const uint64_t mapped = stackmap_test::mapped_since(before);
+      CHECK(mapped >= arena.used() - std::min(arena.used(), stackmap_test::kMappingNoise));
+      CHECK(mapped <= arena.used() + FrameArena::kChunkBytes + stackmap_test::kMappingNoise);
+      CHECK(mapped <= kLimit + stackmap_test::kMappingNoise);
+    }
+    CHECK(arena.used() > kLimit - 128 * 8 - 128 * 8);
   }
-  CHECK(arena.allocated() == 256 * kKiB);
-  REQUIRE(arena.append(frames_of(1, 127)) != FrameArena::kNoHandle);
-  CHECK(arena.allocated() == 512 * kKiB);
+  CHECK(stackmap_test::mapped_since(before) <= stackmap_test::kMappingNoise);
 }
 
 TEST_CASE("a stored stack never moves and is not overwritten") {
@@ -94,7 +101,6 @@ TEST_CASE("the limit holds, and a shorter stack still fits in what is left") {
   CHECK(arena.append(frames_of(1, 87)) != FrameArena::kNoHandle);
   CHECK_FALSE(arena.make_room(1));
   CHECK(arena.append(frames_of(1, 1)) == FrameArena::kNoHandle);
-  CHECK(arena.allocated() <= arena.limit());
 }
 
 TEST_CASE("limits are rounded down to 64 KiB and refused out of range") {
@@ -109,7 +115,6 @@ TEST_CASE("the last chunk may be shorter than the others") {
   auto arena = arena_of(320 * kKiB);
   while (arena.append(frames_of(1, 15)) != FrameArena::kNoHandle) {
   }
-  CHECK(arena.allocated() == 320 * kKiB);
   // 16 words a stack: 2,047 in the first chunk (beside 4 words), 512 in the 8,192 words of the second.
   CHECK(arena.used() == (32768 - 4 + 512 * 16) * 8);
 }

@@ -7,32 +7,8 @@
 #include <vector>
 
 #include "support/catch.h"
-
-namespace stackmap {
-
-// Puts a generation in states that otherwise need another thread to stop in the middle, or 2^31 interns.
-struct GenerationTestPeer {
-  static constexpr uint32_t kPublishing = Generation::kPublishing;
-  static constexpr uint32_t kNoEntry = Generation::kNoEntry;
-  static constexpr uint32_t kNoRoom = Generation::kNoRoom;
-  static void set_slot(Generation& generation, uint32_t slot, uint32_t hash, uint32_t low) {
-    generation.slots_[slot] = uint64_t{hash} << 32 | low;
-  }
-  static void set_ref(Generation& generation, uint32_t lane, uint32_t entry, uint32_t count) {
-    generation.use_lane(lane);
-    generation.ref(lane, entry).store(count, std::memory_order_relaxed);
-  }
-  static uint32_t ref(const Generation& generation, uint32_t lane, uint32_t entry) {
-    return generation.ref(lane, entry).load(std::memory_order_relaxed);
-  }
-  // As a thread does that found room, claimed the slot, and was then overtaken by another.
-  static Interned store(Generation& generation, uint32_t slot, uint32_t hash, std::span<const uint64_t> frames) {
-    set_slot(generation, slot, hash, kPublishing);
-    return generation.store(slot, hash, frames, 0);
-  }
-};
-
-}  // namespace stackmap
+#include "support/mapped_memory.h"
+#include "unit/stackmap/generation_peer.h"
 
 using stackmap::Cookie;
 using stackmap::Fallback;
@@ -288,7 +264,7 @@ TEST_CASE("empty stacks and stacks deeper than the limit are not stored") {
 
 TEST_CASE("the ref stays at INT_MAX") {
   const auto generation = generation_of({});
-  const uint32_t lane = GENERATE(0U, Generation::kSharedLane);
+  const uint32_t lane = GENERATE(0U, stackmap::RefLanes::kShared);
   generation->use_lane(lane);
   const Frames frames = {1, 2};
   const Cookie cookie = generation->intern(frames, lane).cookie;
@@ -326,7 +302,7 @@ TEST_CASE("the ref of several lanes is their sum, and that stays at INT_MAX too"
   const Cookie cookie = intern(*generation, {1}).cookie;
   GenerationTestPeer::set_ref(*generation, 3, 0, 41);
   CHECK(ref_of(*generation, cookie) == 42);
-  for (uint32_t lane = 0; lane < Generation::kLanes; ++lane) {
+  for (uint32_t lane = 0; lane < stackmap::RefLanes::kCount; ++lane) {
     GenerationTestPeer::set_ref(*generation, lane, 0, INT_MAX);
   }
   CHECK(ref_of(*generation, cookie) == INT_MAX);
@@ -380,27 +356,37 @@ TEST_CASE("the seed moves stacks to other slots") {
 TEST_CASE("memory follows what is stored, below the ceiling") {
   StackMapOptions options;
   options.capacity = 16384;
-  const auto generation = generation_of(options);
+  options.max_depth = 1024;
   const uint64_t limit = Generation::memory_limit(options);
-  const uint64_t empty = generation->memory_used();
-  for (uint64_t i = 1; i <= 16384; ++i) {
-    REQUIRE(intern(*generation, Frames(14, i)).stored());
+  const uint64_t before = stackmap_test::mapped_memory();
+  auto generation = generation_of(options);
+  // The table has 32,768 slots of 8 bytes; a count of 4 bytes for each stack is in 8 lanes.
+  const uint64_t empty = 32768 * 8 + 16384 * 4 * 8;
+  CHECK(stackmap_test::mapped_since(before) <= empty + stackmap_test::kMappingNoise);
+  for (uint64_t i = 1; i <= 8192; ++i) {
+    REQUIRE(intern(*generation, Frames(100, i)).stored());
   }
-  const uint64_t frames = 16384 * 15 * 8;
-  CHECK(generation->memory_used() >= empty + frames);
-  CHECK(generation->memory_used() < empty + frames + 2 * 262144);
+  const uint64_t frames = 8192 * 101 * 8;
+  CHECK(stackmap_test::mapped_since(before) >= frames);
+  CHECK(stackmap_test::mapped_since(before) <= empty + frames + 2 * 262144 + stackmap_test::kMappingNoise);
+  // Deepest stacks until nothing is taken any more: 128 MiB of frames is what the ceiling leaves room for.
   for (uint64_t i = 1; i <= 16384; ++i) {
-    intern(*generation, Frames(127, i));
+    intern(*generation, Frames(1024, i));
   }
-  CHECK(generation->memory_used() <= limit);
+  const uint64_t full = stackmap_test::mapped_since(before);
+  CHECK(full > limit / 2);
+  CHECK(full <= limit + stackmap_test::kMappingNoise);
+  generation.reset();
+  CHECK(stackmap_test::mapped_since(before) <= stackmap_test::kMappingNoise);
 }
 
 TEST_CASE("the default arena has room for the capacity of deepest stacks") {
   StackMapOptions options;
   options.capacity = 3000;
+  const uint64_t before = stackmap_test::mapped_memory();
   const auto generation = generation_of(options);
   for (uint64_t i = 1; i <= 3000; ++i) {
     REQUIRE(intern(*generation, Frames(127, i)).stored());
   }
-  CHECK(generation->memory_used() <= Generation::memory_limit(options));
+  CHECK(stackmap_test::mapped_since(before) <= Generation::memory_limit(options) + stackmap_test::kMappingNoise);
 }

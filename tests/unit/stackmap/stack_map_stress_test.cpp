@@ -53,9 +53,7 @@ struct Outcome {
 
 struct Worker {
   std::vector<Outcome> stored;
-  std::map<uint32_t, std::shared_ptr<const Generation>> generations;
   OutcomeCounts outcomes{};
-  uint64_t interns = 0;
   uint64_t news = 0;
   uint64_t faults = 0;  // Catch's own checks are not thread-safe
 
@@ -65,15 +63,13 @@ struct Worker {
     uint32_t last_generation = 0;
     while (more()) {
       auto session = map.pin();
-      if (session.snapshot() != nullptr) {
-        generations.emplace(session.generation(), session.snapshot());
+      if (session.generation() != 0) {
         faults += session.generation() < last_generation;
         last_generation = session.generation();
       }
       for (int i = 0; i < 50; ++i) {
         const uint64_t number = random() % distinct;
         const auto result = session.intern(frames_of(number));
-        ++interns;
         ++outcomes[static_cast<size_t>(result.fallback)];
         news += result.is_new;
         if (result.stored()) {
@@ -81,7 +77,6 @@ struct Worker {
           stored.push_back({result.cookie, number});
           if (number % 3 == 0) {
             faults += !session.hand_out_again(result.cookie);
-            ++interns;
             ++outcomes[0];
             stored.push_back({result.cookie, number});
           }
@@ -102,8 +97,28 @@ void read_all(StackMap& map, const std::atomic<bool>& done, uint64_t& faults) {
   }
 }
 
+// All generations that a map had, by number.
+class Generations {
+ public:
+  explicit Generations(const StackMap& map) { add(map); }
+  // The one that the map has now. By the one thread that changes it, so that none is missed.
+  void add(const StackMap& map) {
+    if (auto current = map.snapshot()) {
+      const auto& known = all_.emplace(current->number(), current).first->second;
+      faults_ += known != current;
+    }
+  }
+  const Generation& at(uint32_t number) const { return *all_.at(number); }
+  const std::map<uint32_t, std::shared_ptr<const Generation>>& all() const { return all_; }
+  uint64_t faults() const { return faults_; }  // numbers that two generations have had
+
+ private:
+  std::map<uint32_t, std::shared_ptr<const Generation>> all_;
+  uint64_t faults_ = 0;
+};
+
 // Resets, and now and then off, free or on; between two of these the workers get through a few sessions.
-void control(StackMap& map, const std::atomic<uint64_t>& sessions) {
+void control(StackMap& map, Generations& generations, const std::atomic<uint64_t>& sessions) {
   std::mt19937 random(99);
   stackmap::Patience no_patience;
   no_patience.deadline = std::chrono::steady_clock::now();
@@ -122,12 +137,10 @@ void control(StackMap& map, const std::atomic<uint64_t>& sessions) {
       case 5:
         (void)map.on();
         break;
-      case 6:
-        (void)map.reset_and_wait();
-        break;
       default:
         (void)map.reset();
     }
+    generations.add(map);
     const uint64_t before = sessions.load(std::memory_order_relaxed);
     while (sessions.load(std::memory_order_relaxed) < before + 4) {
       std::this_thread::yield();
@@ -137,21 +150,18 @@ void control(StackMap& map, const std::atomic<uint64_t>& sessions) {
 
 struct Run {
   std::vector<Worker> workers;
+  Generations generations;
   uint64_t reader_faults = 0;
 };
 
 void check_cookies(const Run& run) {
-  std::map<uint32_t, std::shared_ptr<const Generation>> generations;
+  const Generations& generations = run.generations;
   uint64_t faults = 0;
-  uint64_t wrong = 0;
   for (const auto& worker : run.workers) {
     faults += worker.faults;
-    for (const auto& [number, generation] : worker.generations) {
-      wrong += generations.emplace(number, generation).first->second != generation;
-    }
   }
   CHECK(faults == 0);
-  CHECK(wrong == 0);  // one number, one generation
+  CHECK(generations.faults() == 0);
   std::unordered_map<Cookie, uint64_t> stack_of;
   std::map<std::pair<uint32_t, uint64_t>, Cookie> cookie_of;
   std::unordered_map<Cookie, uint64_t> uses;
@@ -160,7 +170,7 @@ void check_cookies(const Run& run) {
   uint64_t twice = 0;
   for (const auto& worker : run.workers) {
     for (const auto& [cookie, number] : worker.stored) {
-      const auto found = generations.at(cookie.generation())->lookup(cookie);
+      const auto found = generations.at(cookie.generation()).lookup(cookie);
       const auto frames = frames_of(number);
       unresolved += found.status != LookupStatus::kFound ||
                     !std::equal(frames.begin(), frames.end(), found.record.frames.begin(), found.record.frames.end());
@@ -174,14 +184,14 @@ void check_cookies(const Run& run) {
   CHECK(twice == 0);
   uint64_t wrong_refs = 0;
   for (const auto& [cookie, count] : uses) {
-    wrong_refs += generations.at(cookie.generation())->lookup(cookie).record.ref != count;
+    wrong_refs += generations.at(cookie.generation()).lookup(cookie).record.ref != count;
   }
   CHECK(wrong_refs == 0);
   uint64_t wrong_entries = 0;
-  for (const auto& [number, generation] : generations) {
+  for (const auto& [number, generation] : generations.all()) {
     uint64_t records = 0;
     generation->for_each([&](const auto&) { ++records; });
-    wrong_entries += records != generation->stats().entries || records > generation->capacity();
+    wrong_entries += records != generation->stats().entries || records > generation->stats().capacity;
   }
   CHECK(wrong_entries == 0);
   CHECK(run.reader_faults == 0);
@@ -189,11 +199,9 @@ void check_cookies(const Run& run) {
 
 void check_counts(const StackMap& map, const Run& run) {
   OutcomeCounts outcomes{};
-  uint64_t interns = 0;
   uint64_t news = 0;
   std::unordered_map<Cookie, int> cookies;
   for (const auto& worker : run.workers) {
-    interns += worker.interns;
     news += worker.news;
     for (size_t i = 0; i < outcomes.size(); ++i) {
       outcomes[i] += worker.outcomes[i];
@@ -202,8 +210,7 @@ void check_counts(const StackMap& map, const Run& run) {
       cookies[outcome.cookie] = 1;
     }
   }
-  CHECK(map.totals().outcomes == outcomes);
-  CHECK(map.totals().interns() == interns);
+  CHECK(map.totals() == outcomes);
   CHECK(news == cookies.size());
 }
 
@@ -211,8 +218,7 @@ enum class Control : uint8_t { kNone, kAll };
 
 // `batches` sessions a thread, or as many as it takes for control() to end.
 Run run(StackMap& map, size_t threads, int batches, uint64_t distinct, Control with = Control::kNone) {
-  Run result;
-  result.workers.resize(threads);
+  Run result{.workers = std::vector<Worker>(threads), .generations = Generations(map)};
   std::atomic<bool> workers_done{false};
   std::atomic<bool> control_done{false};
   std::atomic<uint64_t> sessions{0};
@@ -232,7 +238,7 @@ Run run(StackMap& map, size_t threads, int batches, uint64_t distinct, Control w
     });
   }
   if (with == Control::kAll) {
-    control(map, sessions);
+    control(map, result.generations, sessions);
     control_done.store(true, std::memory_order_relaxed);
   }
   for (auto& worker : workers) {
@@ -279,7 +285,7 @@ TEST_CASE("threads that race for the last entries never store more than the capa
     check_cookies(result);
     check_counts(*map, result);
     CHECK(map->stats()->entries == options.capacity);
-    const auto outcomes = map->totals().outcomes;
+    const auto outcomes = map->totals();
     CHECK(outcomes[static_cast<size_t>(Fallback::kProbes)] == 0);
     CHECK(outcomes[static_cast<size_t>(Fallback::kArena)] == 0);
   }
@@ -295,7 +301,7 @@ TEST_CASE("threads that race for the arena's last room stay below its limit") {
     check_cookies(result);
     check_counts(*map, result);
     CHECK(map->stats()->arena_bytes <= 65536);
-    CHECK(map->totals().outcomes[static_cast<size_t>(Fallback::kArena)] > 0);
+    CHECK(map->totals()[static_cast<size_t>(Fallback::kArena)] > 0);
   }
 }
 
@@ -306,12 +312,11 @@ TEST_CASE("resets, offs, frees and readers lose no event and mix no generations"
   const auto result = run(*map, 3, 0, 1000, Control::kAll);
   check_cookies(result);
   check_counts(*map, result);
-  CHECK(map->wait_for_sessions().ok());
   // That it was not all for nothing: many generations, and many stacks on both sides.
   REQUIRE(map->on().ok());
   CHECK(map->stats()->generation > 100);
-  CHECK(map->totals().successes() > 1000);
-  CHECK(map->totals().outcomes[static_cast<size_t>(Fallback::kOff)] > 1000);
+  CHECK(map->totals()[0] > 1000);
+  CHECK(map->totals()[static_cast<size_t>(Fallback::kOff)] > 1000);
 }
 
 TEST_CASE("more threads than lanes count every ref") {

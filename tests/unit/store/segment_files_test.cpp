@@ -63,11 +63,11 @@ TEST_CASE("segments are numbered, and each gets its map file") {
     REQUIRE(file);
     CHECK(files->segment() == i);
     if (i > 1) {
-      files->closed(false);
+      files->close_previous();
     }
     REQUIRE(write_capture(std::move(file).value(), i));
   }
-  files->closed(true);
+  files->close_last();
   files->finish();
   CHECK(find_segments(tree.path("w")) == std::vector<uint64_t>{1, 2, 3});
   for (uint32_t i = 1; i <= 3; ++i) {
@@ -94,13 +94,13 @@ TEST_CASE("no more are kept than asked for, and older recordings of the name go 
     REQUIRE(file);
     CHECK(files->segment() == i);
     if (i > 43) {
-      files->closed(false);
+      files->close_previous();
       files->finish();
     }
     CHECK(find_segments(tree.path("w")).size() <= 3);
     REQUIRE(write_capture(std::move(file).value(), 1));
   }
-  files->closed(true);
+  files->close_last();
   files->finish();
   CHECK(find_segments(tree.path("w")) == std::vector<uint64_t>{48, 49, 50});
   CHECK_FALSE(fs::exists(tree.path("w-000041.map")));
@@ -118,7 +118,7 @@ TEST_CASE("the bytes on the disk never exceed the bound") {
     auto file = files->open_next();
     REQUIRE(file);
     if (i > 0) {
-      files->closed(false);
+      files->close_previous();
     }
     // As much as a segment may have, in pieces; and looked at from outside after each.
     for (uint64_t bytes = 0; !files->is_full(bytes, 0); bytes += 10000) {
@@ -126,7 +126,7 @@ TEST_CASE("the bytes on the disk never exceed the bound") {
       REQUIRE(on_disk(tree.root()) <= limit);
     }
   }
-  files->closed(true);
+  files->close_last();
   files->finish();
   CHECK(files->disk_bytes() == on_disk(tree.root()));
   CHECK(files->removed() > 30);
@@ -142,7 +142,7 @@ TEST_CASE("a map file never takes the room of the segment that is being written"
   // 16,000 stacks of ten frames are a map file of some 4 MB: it cannot be there.
   REQUIRE(write_capture(files->open_next().value(), 16000));
   auto next = files->open_next().value();
-  files->closed(false);
+  files->close_previous();
   files->finish();
   REQUIRE(notes.texts.size() == 1);
   CHECK(notes.texts[0].find("has no map file") != std::string::npos);

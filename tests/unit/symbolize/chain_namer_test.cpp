@@ -10,6 +10,7 @@ namespace {
 struct Script {
   int opened = 0;
   bool opens = true;
+  ErrorKind closed = ErrorKind::kUnsupported;  // if it does not open
   bool works = true;
   bool knows = true;
   size_t drop = 0;
@@ -36,7 +37,7 @@ ChainNamer::Open opener(const std::string& name, Script& script) {
   return [name, &script]() -> Result<std::unique_ptr<KernelNamer>> {
     ++script.opened;
     if (!script.opens) {
-      return make_error(ErrorKind::kPrivilege, name + " is closed", "be root");
+      return make_error(script.closed, name + " is closed", "be root");
     }
     return std::unique_ptr<KernelNamer>(std::make_unique<ScriptedNamer>(name, script));
   };
@@ -72,7 +73,7 @@ TEST_CASE("a source that does not open is passed over") {
   CHECK(chain.namer.source() == "second");
   CHECK(chain.ask()->at(0).name == "second");
   REQUIRE(chain.namer.failures().size() == 1);
-  CHECK(chain.namer.failures()[0].kind == ErrorKind::kPrivilege);
+  CHECK(chain.namer.failures()[0].kind == ErrorKind::kUnsupported);
 }
 
 TEST_CASE("a source that fails later is given up for good") {
@@ -109,11 +110,24 @@ TEST_CASE("when none is left the error tells of all") {
   for (int i = 0; i < 2; ++i) {
     const auto failed = chain.ask();
     REQUIRE_FALSE(failed.ok());
-    CHECK(failed.error().kind == ErrorKind::kPrivilege);
+    CHECK(failed.error().kind == ErrorKind::kUnsupported);
     CHECK(failed.error().message() == "cannot name kernel addresses: first broke; then second is closed; be root");
   }
   CHECK(chain.namer.source() == "none");
   CHECK(chain.second.opened == 1);
+}
+
+TEST_CASE("a privilege that is missing is the answer, and the next source is not even opened") {
+  Chain chain;
+  chain.first.opens = false;
+  chain.first.closed = ErrorKind::kPrivilege;
+  for (int i = 0; i < 2; ++i) {
+    const auto opened = chain.namer.open();
+    REQUIRE_FALSE(opened.ok());
+    CHECK(opened.error().kind == ErrorKind::kPrivilege);
+    CHECK(opened.error().message() == "first is closed; be root");
+  }
+  CHECK(chain.second.opened == 0);
 }
 
 TEST_CASE("a chain without sources says so") {
