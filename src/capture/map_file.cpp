@@ -142,7 +142,7 @@ void write_map_file(std::span<const CapturedStack> stacks, const std::function<s
   }
 }
 
-Result<void> write_map_of(const Capture& capture, TextWriter& out) {
+Result<void> write_map_text(const Capture& capture, TextWriter& out) {
   STACKMAP_TRY_VALUE(stacks, capture.counted_stacks());
   write_map_file(
       stacks, [&](uint64_t address) { return capture.symbol_text(address); }, out);

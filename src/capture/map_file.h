@@ -34,7 +34,7 @@ void write_map_file(std::span<const CapturedStack> stacks, const std::function<s
 
 // The map file of a capture: every stack with its count and its names. Fails if the capture cannot be read; writes that
 // failed are reported by out.flush().
-Result<void> write_map_of(const Capture& capture, TextWriter& out);
+Result<void> write_map_text(const Capture& capture, TextWriter& out);
 
 inline constexpr size_t kMapFileMemoryBase = size_t{64} << 10;
 inline constexpr size_t kMapFileMemoryFactor = 32;

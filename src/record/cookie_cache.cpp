@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "record/cookie_cache.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "record/record_decoder.h"
@@ -129,12 +127,6 @@ CookieCache::Counters CookieCache::counters() const {
   Counters counters = counters_;
   counters.hits = hits_.load(std::memory_order_relaxed);
   return counters;
-}
-
-std::string CookieCache::stats_text() const {
-  const Counters all = counters();
-  return fmt::format("cache_published: {}\ncache_replaced: {}\ncache_hits: {}\ncache_refused: {}\n", all.published,
-                     all.replaced, all.hits, all.refused);
 }
 
 }  // namespace stackmap

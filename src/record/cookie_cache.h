@@ -95,8 +95,6 @@ class CookieCache {
   bool wants_round() const { return waiting() >= entries_.size() / 2; }
 
   Counters counters() const;
-  // Lines for the statistics text, after the map's own.
-  std::string stats_text() const;
 
  private:
   const std::atomic<CachedTemplate*>& home(uint32_t id) const { return by_id_[id & (by_id_.size() - 1)]; }

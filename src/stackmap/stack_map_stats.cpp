@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
 #include <numeric>
 
 namespace stackmap {
@@ -36,16 +35,6 @@ void for_each_stat(const StackMapStats& stats, const std::function<void(std::str
   line("arena_bytes", stats.arena_bytes);
   line("arena_limit", stats.arena_limit);
   line("table_bytes", stats.table_bytes);
-}
-
-std::string stats_text(const std::optional<StackMapStats>& stats) {
-  std::string text;
-  if (stats) {
-    for_each_stat(*stats, [&text](std::string_view key, uint64_t value) {
-      fmt::format_to(std::back_inserter(text), "{}: {}\n", key, value);
-    });
-  }
-  return text;
 }
 
 }  // namespace stackmap

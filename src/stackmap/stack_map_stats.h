@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a generation, and their text.
+// The numbers of a generation, and what they are called.
 //
-// The text is that of the kernel's stack_map_stat (ftrace stack map series, v8): one `key: value` a line, with
-// generation, entries, capacity, successes, fallbacks first and in that order. The keys after them are our own and are
-// only ever appended to. All memory figures are bytes.
+// The keys are those of the kernel's stack_map_stat (ftrace stack map series, v8): generation, entries, capacity,
+// successes, fallbacks first and in that order. Those after them are our own and are only ever appended to. All memory
+// figures are bytes.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include "stackmap/fallback.h"
@@ -30,9 +28,7 @@ struct StackMapStats {
   uint64_t fallbacks() const;
 };
 
-// The keys of the text and their values, in its order.
+// The keys and their values, in that order.
 void for_each_stat(const StackMapStats& stats, const std::function<void(std::string_view key, uint64_t value)>& line);
-// Empty if there is no map, as the kernel's file is.
-std::string stats_text(const std::optional<StackMapStats>& stats);
 
 }  // namespace stackmap

@@ -208,7 +208,7 @@ Result<void> SegmentFiles::write_map(uint64_t number) {
   // The segment that is being written must never fail for want of the room that a map file takes.
   ChargedFile file(*this, number, nullptr, replacing.file(), 2 * options_.rotate_bytes);
   TextWriter text(file);
-  auto written = write_map_of(capture, text);
+  auto written = write_map_text(capture, text);
   if (written) {
     written = text.flush();
   }

@@ -16,6 +16,7 @@
 #include "session/recording.h"
 #include "support/catch.h"
 #include "support/faulty_file.h"
+#include "support/number_namer.h"
 #include "support/record_builder.h"
 #include "support/scripted_source.h"
 #include "support/temp_tree.h"
@@ -33,18 +34,6 @@ inline std::string kfree(uint64_t time_ns, uint64_t pointer, std::vector<uint64_
       .stack(std::move(stack))
       .bytes();
 }
-
-class NumberNamer final : public KernelNamer {
- public:
-  Result<std::vector<KernelSymbol>> name(std::span<const uint64_t> addresses, AddressKind) override {
-    std::vector<KernelSymbol> symbols;
-    for (const uint64_t address : addresses) {
-      symbols.push_back({"f" + std::to_string(address), 1, 16, ""});
-    }
-    return symbols;
-  }
-  std::string source() const override { return "numbers"; }
-};
 
 struct ScriptedRecording {
   explicit ScriptedRecording(size_t readers = 1) : source(readers) {

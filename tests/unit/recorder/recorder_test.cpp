@@ -7,26 +7,16 @@
 #include "capture/capture.h"
 #include "support/catch.h"
 #include "support/faulty_file.h"
+#include "support/number_namer.h"
 #include "support/record_builder.h"
 
 using namespace stackmap;
 using stackmap_test::Disk;
 using stackmap_test::FaultyFile;
+using stackmap_test::NumberNamer;
 using stackmap_test::RecordBuilder;
 
 namespace {
-
-class NumberNamer final : public KernelNamer {
- public:
-  Result<std::vector<KernelSymbol>> name(std::span<const uint64_t> addresses, AddressKind) override {
-    std::vector<KernelSymbol> symbols;
-    for (const uint64_t address : addresses) {
-      symbols.push_back({"f" + std::to_string(address), 1, 16, ""});
-    }
-    return symbols;
-  }
-  std::string source() const override { return "numbers"; }
-};
 
 struct Chain {
   std::shared_ptr<Disk> disk = std::make_shared<Disk>();

@@ -92,7 +92,8 @@ void read_all(StackMap& map, const std::atomic<bool>& done, uint64_t& faults) {
       generation->for_each([&](const auto& record) { faults += record.ref == 0 || !is_whole(record.frames); });
       const auto stats = generation->stats();
       faults += stats.entries > stats.capacity || stats.generation != generation->number();
-      faults += stats_text(map.stats()).size() > 1000;
+      const auto of_map = map.stats();
+      faults += of_map && of_map->entries > of_map->capacity;
     }
   }
 }
