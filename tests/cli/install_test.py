@@ -61,7 +61,11 @@ class InstallTest(unittest.TestCase):
                          {name: str(count) for name, count in golden.totals().items()})
         self.assertIn(f"\nstacks {len(golden.stacks)}\n", text)
         self.assertIn("\nwithout_cookie 0\n", text)
-        self.assertIn(f"\nlost {golden.account()['lost']}\n", text)
+        # Whatever fired and was wanted is in the capture, or lost.
+        account = golden.account()
+        lost = account["hit"] - account["filtered"] - account["task"] - account["recorded"]
+        self.assertGreater(lost, 0)
+        self.assertIn(f"\nlost {lost}\n", text)
         slot, generation, events = map(int, re.search(r"^heaviest stack_id (\d+) gen (\d+) events (\d+)$", text, re.M).groups())
         counts = collections.Counter(event.cookie for event in golden.events())
         self.assertEqual(counts[generation, slot], events)
